@@ -17,20 +17,18 @@ TOP = 1
 # With a least support: how many itemsets levelwise releases at most, and mechanisms that choose
 # them one by one.
 TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100
-MECHANISM = "auto"
 # What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is
 # that of the paper.
 NEIGHBORS = Neighbors.ADD_REMOVE.value
 EPSILON = 1.0
 DELTA = 1e-6
 MAX_RANK = 10_000  # the public cap on ranks, and on candidates
-BLOCKS, VOTES = 100, 2
+VOTES = 2
 # Steps of counting: some minutes on one core. Requests that are out of reach are out of it by
 # factors of thousands.
 MAX_WORK = 10**11
 CONFIDENCE = 0.95
 PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned for
-AUDIT_MECHANISM = "large-margin"
 AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # Values that can be chosen.

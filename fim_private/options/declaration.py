@@ -8,25 +8,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import UnionType
 from typing import Any, TypeVar, get_args
 
 # The options of a call, by name: each value has the type that its declaration says.
 OptionValues = dict[str, Any]
-
-# Headings under which help shows options.
-ASKED = "What to release"
-BUDGET = "Privacy"
-PUBLIC = "Mechanism, and what is public"
-WRITTEN = "Output"
-READ = "How to read FILE"
-COUNTS = "What counts (public: the release states it)"
-COUNTED = "Where to count"
-PLANNED = "What to plan for"
-AUDITED = "What to audit"
-OF = "What it is a budget of"
-SHOWN = "What to show"
-EVERYWHERE = "Every command"
 
 
 @dataclass(frozen=True)
@@ -36,9 +23,9 @@ class Option:
     Attributes:
         panel: The heading under which help shows it; empty if the command line has no such option.
         help: What it does.
+        metavar: What stands for its value in help, if not the usual word of its type.
         default: Its default; ... if it must be given. A flag is off by default.
         typed: Its type on the command line, if that is not the first type that the library takes.
-        metavar: What stands for its value in help, if not the usual word of its type.
         values: The values that shells complete.
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
@@ -48,14 +35,29 @@ class Option:
 
     panel: str
     help: str
+    metavar: str | None = None
     default: object = None
     typed: Any = None
-    metavar: str | None = None
     values: Sequence[str] = ()
     spelled: str | None = None
     shown: str | bool = True
     must_be_typed: bool = False
     accepted: Any = None
+
+
+# An option under each heading of help.
+asked = partial(Option, "What to release")
+budget = partial(Option, "Privacy")
+public = partial(Option, "Mechanism, and what is public")
+written = partial(Option, "Output")
+read = partial(Option, "How to read FILE")
+counts = partial(Option, "What counts (public: the release states it)")
+counted = partial(Option, "Where to count")
+planned = partial(Option, "What to plan for")
+audited = partial(Option, "What to audit")
+of_ledger = partial(Option, "What it is a budget of")
+shown = partial(Option, "What to show")
+everywhere = partial(Option, "Every command")
 
 
 def options_of(*kinds: type) -> dict[str, Option]:
@@ -126,11 +128,8 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
 
     def documented(function: _Function) -> _Function:
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:"]
-        parameters = {
-            name: parameter
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        }
+        parameters = dict(inspect.signature(function).parameters)
+        parameters.popitem()  # **options
         for name, option in options_of(*kinds).items():
             declared = inspect.Parameter(
                 name,

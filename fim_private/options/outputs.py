@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from fim_private.options.declaration import EVERYWHERE, SHOWN, WRITTEN, Option
+from fim_private.options.declaration import everywhere, shown, written
 
 ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
@@ -18,22 +18,20 @@ class ReleaseOutput(TypedDict):
 
     format: Annotated[
         ReleaseFormat | None,
-        Option(
-            WRITTEN,
+        written(
             "table, json (or --json), csv, xlsx (Excel; extra excel), markdown, parquet or svg (a "
             "picture). By default it follows the ending of --output. In csv, text that a "
             "spreadsheet would run has an apostrophe in front.",
-            metavar="FORM",
+            "FORM",
             shown="table",
         ),
     ]
-    json: Annotated[bool, Option(WRITTEN, "Short for --format json.", must_be_typed=True)]
+    json: Annotated[bool, written("Short for --format json.", must_be_typed=True)]
     output: Annotated[
         Path | None,
-        Option(
-            WRITTEN,
+        written(
             "Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, "
-            ".parquet, .pq or .svg.",
+            ".parquet, .pq or .svg."
         ),
     ]
 
@@ -43,8 +41,7 @@ class IntervalsOption(TypedDict):
 
     intervals: Annotated[
         Intervals,
-        Option(
-            WRITTEN,
+        written(
             "Of 20 itemsets or more, supports draw on each other (pooled), and 95 % of their "
             "intervals hold. exact: each support by itself, with a wider interval.",
             default=Intervals.POOLED,
@@ -57,18 +54,13 @@ class TextOutput(TypedDict):
 
     format: Annotated[
         TextFormat | None,
-        Option(
-            WRITTEN,
-            "table or json (or --json). By default a table, or JSON if --output ends in .json.",
+        written(
+            "table or json (or --json). By default a table, or JSON if --output ends in .json."
         ),
     ]
-    json: Annotated[bool, Option(WRITTEN, "Short for --format json.", must_be_typed=True)]
+    json: Annotated[bool, written("Short for --format json.", must_be_typed=True)]
     output: Annotated[
-        Path | None,
-        Option(
-            WRITTEN,
-            "Write to this file instead of the screen. It ends in .txt or .json.",
-        ),
+        Path | None, written("Write to this file instead of the screen. It ends in .txt or .json.")
     ]
 
 
@@ -77,10 +69,9 @@ class TitleOption(TypedDict):
 
     title: Annotated[
         str | None,
-        Option(
-            WRITTEN,
+        written(
             "What stands on top of the page, such as 'Corner shop, spring'.",
-            metavar="TEXT",
+            "TEXT",
             shown="What is bought together",
         ),
     ]
@@ -89,7 +80,7 @@ class TitleOption(TypedDict):
 class PageOption(TitleOption):
     """A page of HTML beside the output."""
 
-    report: Annotated[Path | None, Option(WRITTEN, "Also write a page of HTML that you can show.")]
+    report: Annotated[Path | None, written("Also write a page of HTML that you can show.")]
 
 
 class PageOutput(TitleOption):
@@ -97,9 +88,8 @@ class PageOutput(TitleOption):
 
     output: Annotated[
         Path | None,
-        Option(
-            WRITTEN,
-            "Write the page here. By default it stands beside the release, with the ending .html.",
+        written(
+            "Write the page here. By default it stands beside the release, with the ending .html."
         ),
     ]
 
@@ -108,15 +98,11 @@ class PlanFigure(TypedDict):
     """The figure that `plan` draws."""
 
     epsilons: Annotated[
-        str | None,
-        Option(WRITTEN, "With --figure: the privacy losses to compare.", metavar="E1,E2,…"),
+        str | None, written("With --figure: the privacy losses to compare.", "E1,E2,…")
     ]
     figure: Annotated[
         Path | None,
-        Option(
-            WRITTEN,
-            "Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
-        ),
+        written("Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf)."),
     ]
 
 
@@ -125,14 +111,13 @@ class ChangeOptions(TypedDict):
 
     between: Annotated[
         str | None,
-        Option(
-            SHOWN,
+        shown(
             "Of one release of several segments or periods: the two to compare, such as "
             "north,south.",
-            metavar="ONE,OTHER",
+            "ONE,OTHER",
         ),
     ]
-    keep_all: Annotated[bool, Option(SHOWN, "Also show differences that may be noise.")]
+    keep_all: Annotated[bool, shown("Also show differences that may be noise.")]
 
 
 class RunOptions(TypedDict):
@@ -140,18 +125,16 @@ class RunOptions(TypedDict):
 
     dry_run: Annotated[
         bool,
-        Option(
-            WRITTEN,
+        written(
             "Print the plan: each step with its noise and its cost; with --engine sql also the "
-            "queries. No purchases are read, nothing is charged, and nothing is released.",
+            "queries. No purchases are read, nothing is charged, and nothing is released."
         ),
     ]
     fail_if_empty: Annotated[
         bool,
-        Option(
-            WRITTEN,
+        written(
             "Exit with code 4 if nothing came out. The output is written and the budget is spent "
-            "all the same.",
+            "all the same."
         ),
     ]
 
@@ -161,19 +144,17 @@ class EveryCommand(TypedDict):
 
     config: Annotated[
         str | None,
-        Option(
-            EVERYWHERE,
+        everywhere(
             'File of options (TOML), such as min-support = "2%", in the table of this command or '
             "above all tables. Typed options win, then the environment "
             "(FIM_PRIVATE_COMMAND_OPTION).",
-            metavar="FILE",
+            "FILE",
         ),
     ]
     quiet: Annotated[
         bool,
-        Option(
-            EVERYWHERE,
+        everywhere(
             "Print only errors on standard error: no progress, no warnings, not how a file was "
-            "read.",
+            "read."
         ),
     ]

@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Annotated, TypedDict
 
 from fim_private.options import (
-    AUDIT_MECHANISM,
     AUDIT_SEED,
     AUDIT_TRIALS,
     CHOOSING,
@@ -15,7 +14,7 @@ from fim_private.options import (
     RELATIONS,
     UNITS,
 )
-from fim_private.options.declaration import ASKED, AUDITED, BUDGET, OF, SHOWN, Option
+from fim_private.options.declaration import Option, asked, audited, budget, of_ledger, shown
 from fim_private.periods import KINDS
 
 
@@ -24,12 +23,11 @@ class BudgetOptions(TypedDict, total=False):
 
     epsilon: Annotated[
         float | Fraction | None,
-        Option(BUDGET, "Privacy loss; smaller is more private.", shown=str(EPSILON)),
+        budget("Privacy loss; smaller is more private.", shown=str(EPSILON)),
     ]
     delta: Annotated[
         float | Fraction,
-        Option(
-            BUDGET,
+        budget(
             "Probability with which the guarantee may fail. Keep it far below 1 / baskets (or "
             "users). With 0 you need a public list of items.",
             default=DELTA,
@@ -37,8 +35,7 @@ class BudgetOptions(TypedDict, total=False):
     ]
     neighbors: Annotated[
         str,
-        Option(
-            BUDGET,
+        budget(
             "What is hidden: whether one basket (or user) is there (add-remove), or what it holds "
             "(replace-one).",
             default=NEIGHBORS,
@@ -52,10 +49,9 @@ class RhoOption(TypedDict, total=False):
 
     rho: Annotated[
         float | Fraction | None,
-        Option(
-            BUDGET,
+        budget(
             "The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The "
-            "release states the ε that follows.",
+            "release states the ε that follows."
         ),
     ]
 
@@ -65,10 +61,9 @@ class RhoOptions(RhoOption, total=False):
 
     count: Annotated[
         bool,
-        Option(
-            ASKED,
+        asked(
             "Release the number of baskets (or users), so that supports are shares. It is free if "
-            "supports have normal noise; otherwise it takes 5 % of the budget.",
+            "supports have normal noise; otherwise it takes 5 % of the budget."
         ),
     ]
 
@@ -78,26 +73,23 @@ class LedgerOptions(TypedDict, total=False):
 
     ledger: Annotated[
         object,
-        Option(
-            BUDGET,
+        budget(
             "Charge the release to this ledger before the data is used. The ledger refuses what "
             "would overspend it. Make one with `fim-private budget create`.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
     dataset: Annotated[
         str | None,
-        Option(
-            BUDGET,
+        budget(
             "With --ledger: your name for the data. Use one name for all files about the same "
             "people.",
-            metavar="NAME",
+            "NAME",
         ),
     ]
     seed: Annotated[
         int | None,
-        Option(
-            BUDGET,
+        budget(
             "For tests and benchmarks only: the output becomes predictable, and so is not "
             "private. Must be typed.",
             must_be_typed=True,
@@ -118,8 +110,7 @@ class OtherUnitOption(TypedDict):
 
     allow_other_unit: Annotated[
         bool,
-        Option(
-            BUDGET,
+        budget(
             "With --ledger: accept another column of --user, --basket or (with --per) --time than "
             "that of its first release, because both name the same units. Must be typed.",
             must_be_typed=True,
@@ -127,8 +118,7 @@ class OtherUnitOption(TypedDict):
     ]
     again: Annotated[
         bool,
-        Option(
-            BUDGET,
+        budget(
             "With --ledger: spend the budget again, though the same request was charged before "
             "for the same period. Must be typed.",
             must_be_typed=True,
@@ -139,72 +129,62 @@ class OtherUnitOption(TypedDict):
 class LedgerLimit(TypedDict):
     """The limit of a new ledger, and the releases that it is for."""
 
-    epsilon: Annotated[
-        float | None, Option(BUDGET, "Privacy loss of all releases together, at most.")
-    ]
+    epsilon: Annotated[float | None, budget("Privacy loss of all releases together, at most.")]
     delta: Annotated[
         float,
-        Option(
-            BUDGET,
-            "Probability with which the guarantee of all releases together may fail.",
-            default=...,
+        budget(
+            "Probability with which the guarantee of all releases together may fail.", default=...
         ),
     ]
     rho: Annotated[
         float | None,
-        Option(
-            BUDGET,
+        budget(
             "With --delta: the limit as ρ of zCDP, instead of --epsilon. The ledger shows the ε "
-            "that follows.",
+            "that follows."
         ),
     ]
     composition: Annotated[
         str | None,
-        Option(
-            BUDGET,
+        budget(
             "How releases add up: in zCDP, which allows more of them and needs a δ, or as sums of "
             "ε and of δ (basic).",
-            metavar="zcdp|basic",
+            "zcdp|basic",
             values=("zcdp", "basic"),
             shown="zcdp, where delta is above 0",
         ),
     ]
     dataset: Annotated[
         str | None,
-        Option(OF, "Your name for the data. By default that of the first release.", metavar="NAME"),
+        of_ledger("Your name for the data. By default that of the first release.", "NAME"),
     ]
     neighbors: Annotated[
         str | None,
-        Option(
-            OF,
+        of_ledger(
             "Neighbour relation of its releases. By default that of the first release.",
-            metavar="add-remove|replace-one",
+            "add-remove|replace-one",
             values=RELATIONS,
         ),
     ]
     unit: Annotated[
         str | None,
-        Option(
-            OF,
+        of_ledger(
             "What its releases protect, a basket or a user. By default that of the first release.",
-            metavar="basket|user",
+            "basket|user",
             values=UNITS,
         ),
     ]
     per: Annotated[
         str | None,
-        Option(
-            OF,
+        of_ledger(
             "Protect what a customer buys in any one day, week, month, quarter or year, not the "
             "customer for good. Each has the whole budget.",
-            metavar="KIND",
+            "KIND",
             values=KINDS,
         ),
     ]
     renew: Annotated[
         bool,
-        Option(
-            OF,
+        of_ledger(
             "Begin the ledger FILE anew. The old one is kept beside it, and takes no more "
             "charges. The promise stays the same, unless you give another one.",
             must_be_typed=True,
@@ -217,10 +197,9 @@ class VerifyOption(TypedDict):
 
     verify: Annotated[
         bool,
-        Option(
-            SHOWN,
+        shown(
             "Verify every entry, not only those that are new since this machine last used the "
-            "ledger.",
+            "ledger."
         ),
     ]
 
@@ -230,22 +209,16 @@ class AuditOptions(TypedDict):
 
     mechanism: Annotated[
         str,
-        Option(
-            AUDITED,
+        audited(
             "large-margin, tight-margin, exponential, … or all of them (all).",
-            default=AUDIT_MECHANISM,
+            default="large-margin",
             values=(*CHOOSING, "all"),
         ),
     ]
     trials: Annotated[
         int,
-        Option(
-            AUDITED,
-            "How many more pairs of neighbours a random search tries.",
-            default=AUDIT_TRIALS,
-        ),
+        audited("How many more pairs of neighbours a random search tries.", default=AUDIT_TRIALS),
     ]
     seed: Annotated[
-        int,
-        Option(AUDITED, "Seed of that search. The audit itself has no noise.", default=AUDIT_SEED),
+        int, audited("Seed of that search. The audit itself has no noise.", default=AUDIT_SEED)
     ]

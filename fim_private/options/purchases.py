@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
 from fim_private.options import MAX_WORK, UNITS
-from fim_private.options.declaration import COUNTED, COUNTS, PUBLIC, READ, Option
+from fim_private.options.declaration import counted, counts, public, read
 from fim_private.periods import KINDS
 
 
@@ -13,84 +13,75 @@ class ReadingOptions(TypedDict, total=False):
 
     user: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Column of the customer. It protects all baskets of a user together, not each basket "
             "by itself.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     basket: Annotated[
         str | Sequence[str] | None,
-        Option(
-            READ,
+        read(
             "Column of the basket id, where a row is one item. Repeat it if several columns name "
             "a basket, such as customer and date.",
+            "COLUMN",
             typed=list[str],
-            metavar="COLUMN",
         ),
     ]
     item: Annotated[
         str | Sequence[str] | None,
-        Option(
-            READ,
+        read(
             "Column of the item, where a row is one item: the product, or a coarser level such as "
             "the department. Repeat it if several columns name an item, such as department and "
             "brand.",
+            "COLUMN",
             typed=list[str],
-            metavar="COLUMN",
         ),
     ]
     items: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Column with the list of items, where a row is a basket. It is guessed if there is "
             "exactly one.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     split: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Where to cut each cell of the item column, such as ',' or tab. Use it where a cell "
             "is a list, such as 'a, b' or ['a', 'b']. If no column is named, each line of a text "
             "is cut so.",
-            metavar="CHARACTER",
+            "CHARACTER",
         ),
     ]
     fold_case: Annotated[
         bool,
-        Option(
-            READ,
+        read(
             "Write all items in small letters, without white space around them. Items that differ "
-            "only in these become one, also in your lists.",
+            "only in these become one, also in your lists."
         ),
     ]
     missing_user: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Rows without a user: drop leaves them out; own-unit makes each of their baskets a "
             "unit.",
-            metavar="drop|own-unit",
+            "drop|own-unit",
             values=("drop", "own-unit"),
         ),
     ]
     delimiter: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "What separates the fields of a text, such as ';' or tab. By default it is found in "
             "the first line if you name columns; else comma in .csv, tab in .tsv.",
-            metavar="CHARACTER",
+            "CHARACTER",
         ),
     ]
     header: Annotated[
         bool | None,
-        Option(
-            READ,
+        read(
             "Whether the first line of a text names the columns. Without a header they are called "
             "1, 2, ...",
             spelled="--header/--no-header",
@@ -98,67 +89,59 @@ class ReadingOptions(TypedDict, total=False):
     ]
     encoding: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Encoding of a text, such as cp1252. By default UTF-8, or what its byte order mark "
             "says.",
-            metavar="NAME",
+            "NAME",
         ),
     ]
     input_format: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "long (a row is an item), wide (items in several columns), one-hot (a column per "
             "item). For text also lines, fimi, spmf or jsonl. Needed only if several fit.",
-            metavar="FORM",
+            "FORM",
             values=("long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl"),
         ),
     ]
     skip_rows: Annotated[
         int | None,
-        Option(
-            READ,
-            "Skip the first N lines of a text, or rows of a sheet, such as a title above the "
-            "table.",
+        read(
+            "Skip the first N lines of a text, or rows of a sheet, such as a title above the table."
         ),
     ]
     query: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "For a database: what to read, such as 'select customer_id, order_id, product from "
             "sales'. Put the password into PGPASSWORD or a service file.",
-            metavar="SELECT",
+            "SELECT",
         ),
     ]
     where: Annotated[
         object,
-        Option(
-            READ,
+        read(
             "Read only rows that satisfy a condition, such as \"country = 'France' and date >= "
             "'2011-01-01'\"; also in (...), between, like '%tea%', is null, or, not. It is public: "
             "the release states it.",
-            metavar="CONDITION",
+            "CONDITION",
         ),
     ]
     time_format: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "How texts of --time, and those that --where compares with a date, are written, such "
             "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds "
             "it.",
-            metavar="FORMAT",
+            "FORMAT",
         ),
     ]
     max_memory: Annotated[
         str | int | None,
-        Option(
-            READ,
+        read(
             "Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four "
             "fifths of this machine's.",
-            metavar="SIZE",
+            "SIZE",
         ),
     ]
 
@@ -168,43 +151,37 @@ class TimeOptions(TypedDict, total=False):
 
     time: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A "
             "basket belongs to the day of its earliest row.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     period: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, "
             "month, quarter or year: each of those in --periods. Give the whole table, and let "
             "--period choose: a ledger charges a view or a query to all periods.",
-            metavar="PERIOD",
+            "PERIOD",
         ),
     ]
-    start: Annotated[
-        str | None, Option(COUNTS, "First day of one period, instead of --period.", metavar="DAY")
-    ]
-    end: Annotated[str | None, Option(COUNTS, "Last day of that period.", metavar="DAY")]
+    start: Annotated[str | None, counts("First day of one period, instead of --period.", "DAY")]
+    end: Annotated[str | None, counts("Last day of that period.", "DAY")]
     per: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "With --user: protect what a customer buys in any one day, week, month, quarter or "
             "year, not for good.",
-            metavar="KIND",
+            "KIND",
             values=KINDS,
         ),
     ]
     missing_time: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "drop leaves out rows without a time. Otherwise they are an error.",
-            metavar="drop",
+            "drop",
             values=("drop",),
         ),
     ]
@@ -218,17 +195,15 @@ class BasketOptions(TypedDict, total=False):
     """Which baskets count, and where an itemset must be together."""
 
     min_basket: Annotated[
-        int | None,
-        Option(COUNTS, "Count a basket of fewer than N different items as empty."),
+        int | None, counts("Count a basket of fewer than N different items as empty.")
     ]
     together: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "Where an itemset must be together: in one basket, or anywhere in what a user ever "
             "bought (--user). By default basket; with --rules and --user it is user, which counts "
             "more.",
-            metavar="basket|user",
+            "basket|user",
             values=UNITS,
         ),
     ]
@@ -239,11 +214,10 @@ class ExcludeOptions(TypedDict, total=False):
 
     exclude: Annotated[
         object,
-        Option(
-            COUNTS,
+        counts(
             "Public list of items to leave out, such as postage and bags: a file with one a line, "
             "or a column.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
 
@@ -253,27 +227,23 @@ class SegmentOptions(TypedDict):
 
     by: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "Column of segments, such as stores. Each segment gets its own release, all under one "
             "budget.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     segments: Annotated[
         object,
-        Option(
-            COUNTS,
-            "With --by: a public list of segments. Rows of other segments are not read.",
-            metavar="A,B,...",
+        counts(
+            "With --by: a public list of segments. Rows of other segments are not read.", "A,B,..."
         ),
     ]
     max_segments: Annotated[
         int | None,
-        Option(
-            COUNTS,
+        counts(
             "How many segments a basket (or user) counts in at most: those with most of its "
-            "baskets. Each release gets 1/N of the budget. By default N is 1.",
+            "baskets. Each release gets 1/N of the budget. By default N is 1."
         ),
     ]
 
@@ -283,11 +253,10 @@ class PeriodsOption(TypedDict):
 
     periods: Annotated[
         object,
-        Option(
-            COUNTS,
+        counts(
             "With --time: a release of each of these, such as 2026-W40..2026-W46 or "
             "2026-10,2026-11.",
-            metavar="A..B",
+            "A..B",
         ),
     ]
 
@@ -297,40 +266,36 @@ class EngineOptions(TypedDict, total=False):
 
     max_work: Annotated[
         int,
-        Option(
-            PUBLIC,
+        public(
             "Give up if counting takes more steps than this. 10 billion take about half a minute.",
+            "STEPS",
             default=MAX_WORK,
-            metavar="STEPS",
         ),
     ]
     engine: Annotated[
         str | None,
-        Option(
-            COUNTED,
+        counted(
             "What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a "
             "database (extra warehouse). With spark FILE may also name a table; with sql no rows "
             "leave the database. The release is the same.",
-            metavar="local|spark|sql",
+            "local|spark|sql",
             shown="local",
         ),
     ]
     table: Annotated[
         str | None,
-        Option(
-            COUNTED,
+        counted(
             "With --engine sql: the table, or the view, of the database that FILE names, as "
             "schema.table or table. A view counts as a query.",
-            metavar="NAME",
+            "NAME",
         ),
     ]
     spark_conf: Annotated[
         Mapping[str, str] | None,
-        Option(
-            COUNTED,
+        counted(
             "With --engine spark: a setting of the session, such as spark.master=local[4]; repeat "
             "it for more. Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.",
+            "NAME=VALUE",
             typed=list[str],
-            metavar="NAME=VALUE",
         ),
     ]

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Annotated, TypedDict
 
-from fim_private.options import BLOCKS, CHOOSING, CONFIDENCE, MECHANISM, SIZE, TOP, VOTES
-from fim_private.options.declaration import ASKED, PLANNED, PUBLIC, Option
+from fim_private.options import CHOOSING, CONFIDENCE, SIZE, TOP, VOTES
+from fim_private.options.declaration import asked, planned, public
 from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption, RhoOptions
 from fim_private.options.purchases import (
     BasketOptions,
@@ -21,17 +21,11 @@ class AskedOptions(TypedDict, total=False):
 
     size: Annotated[
         str | int | Iterable[int],
-        Option(
-            ASKED,
-            "Items per itemset, or a range of sizes, such as 2-4.",
-            default=SIZE,
-            metavar="N or N-M",
-        ),
+        asked("Items per itemset, or a range of sizes, such as 2-4.", "N or N-M", default=SIZE),
     ]
     top: Annotated[
         int | None,
-        Option(
-            ASKED,
+        asked(
             "How many itemsets, of each size. With --min-support it is the limit for all sizes: "
             "1,000, or 100 if they are picked one by one.",
             shown=str(TOP),
@@ -39,22 +33,17 @@ class AskedOptions(TypedDict, total=False):
     ]
     min_support: Annotated[
         str | float | int | Fraction | None,
-        Option(
-            ASKED,
+        asked(
             "Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all "
             "baskets (or users), or 500 of them. A ? marks those that may have less: of itemsets "
             "below, at most 2.5 % have none.",
-            metavar="SHARE or N",
+            "SHARE or N",
         ),
     ]
-    union: Annotated[
-        bool,
-        Option(ASKED, "With a range of sizes: rank the itemsets of all sizes together."),
-    ]
+    union: Annotated[bool, asked("With a range of sizes: rank the itemsets of all sizes together.")]
     supports: Annotated[
         bool | None,
-        Option(
-            ASKED,
+        asked(
             "Release noisy supports with 95 % intervals. This is the default if --top is above 1.",
             spelled="--supports/--no-supports",
             shown="with --top",
@@ -62,16 +51,14 @@ class AskedOptions(TypedDict, total=False):
     ]
     supports_share: Annotated[
         float | Fraction | None,
-        Option(
-            ASKED,
+        asked(
             "Share of the budget for --supports. By default 0.1 with levelwise and for few "
             "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); else, "
-            "and for --rules, 1/3.",
+            "and for --rules, 1/3."
         ),
     ]
     keep_all: Annotated[
-        bool,
-        Option(ASKED, "Keep itemsets whose noisy support does not stand out from zero."),
+        bool, asked("Keep itemsets whose noisy support does not stand out from zero.")
     ]
 
 
@@ -80,10 +67,9 @@ class RulesOption(TypedDict, total=False):
 
     rules: Annotated[
         bool,
-        Option(
-            ASKED,
+        asked(
             "Release association rules too, surest first, with intervals. This also releases the "
-            "supports of all subsets and the number of baskets (or users).",
+            "supports of all subsets and the number of baskets (or users)."
         ),
     ]
 
@@ -92,39 +78,36 @@ class RuleLimits(TypedDict):
     """Which rules are shown."""
 
     min_confidence: Annotated[
-        float | None, Option(ASKED, "With --rules: leave out rules of lower confidence, 0 to 1.")
+        float | None, asked("With --rules: leave out rules of lower confidence, 0 to 1.")
     ]
-    min_lift: Annotated[float | None, Option(ASKED, "With --rules: leave out rules of lower lift.")]
+    min_lift: Annotated[float | None, asked("With --rules: leave out rules of lower lift.")]
 
 
 class CapOptions(TypedDict, total=False):
     """Public numbers that mechanisms need."""
 
     universe_size: Annotated[
-        int | None, Option(PUBLIC, "Public number of items, for exponential without a catalogue.")
+        int | None, public("Public number of items, for exponential without a catalogue.")
     ]
     max_rank: Annotated[
         int | None,
-        Option(
-            PUBLIC,
+        public(
             "Public cap on the rank search of large-margin and tight-margin (10,000), or on the "
-            "candidates of limited-domain (10,000).",
+            "candidates of limited-domain (10,000)."
         ),
     ]
     max_basket: Annotated[
         int | None,
-        Option(
-            PUBLIC,
+        public(
             "Public cap on the items of a basket, for choosing and limited-domain. The first items "
-            "in label order count.",
+            "in label order count."
         ),
     ]
     max_baskets: Annotated[
         int | None,
-        Option(
-            PUBLIC,
+        public(
             "With --max-basket and --user: public cap on the different baskets of a user. They "
-            "are drawn by their content.",
+            "are drawn by their content."
         ),
     ]
 
@@ -134,54 +117,47 @@ class MechanismOptions(TypedDict, total=False):
 
     mechanism: Annotated[
         str,
-        Option(
-            PUBLIC,
+        public(
             "auto, or without a list: large-margin, tight-margin, limited-domain, distance, "
             "levelwise, choosing (with --max-basket); over one: exponential, permute-and-flip, "
             "max-of-laplaces. Compare them with `fim-private plan`.",
-            default=MECHANISM,
-            values=(MECHANISM, *CHOOSING, "levelwise"),
+            default="auto",
+            values=("auto", *CHOOSING, "levelwise"),
         ),
     ]
     catalogue: Annotated[
         object,
-        Option(
-            PUBLIC,
+        public(
             "Public list of all items. It finds more, above all with --user. Give text with one "
             "item a line, a folder of these, an earlier release, or with --catalogue-item a table "
             "or database.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
     catalogue_item: Annotated[
         str | None,
-        Option(
-            PUBLIC,
-            "With --catalogue: the column of the items as FILE has them, such as sku.",
-            metavar="COLUMN",
+        public(
+            "With --catalogue: the column of the items as FILE has them, such as sku.", "COLUMN"
         ),
     ]
     catalogue_label: Annotated[
         str | None,
-        Option(
-            PUBLIC,
+        public(
             "With --catalogue-item: the column of labels, such as name, that the release shows "
             "instead. If several items share a label, it shows the item in brackets too.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     catalogue_query: Annotated[
         str | None,
-        Option(
-            PUBLIC,
+        public(
             "If --catalogue is a database: what to read, such as 'select sku, name from products'.",
-            metavar="SELECT",
+            "SELECT",
         ),
     ]
     items_are_public: Annotated[
         bool,
-        Option(
-            PUBLIC,
+        public(
             "Treat the names of all items in FILE as public, instead of --catalogue. They are "
             "then not protected: the guarantee is among data with the same list of items. Safe "
             "only if no name reveals anything. Must be typed.",
@@ -190,20 +166,18 @@ class MechanismOptions(TypedDict, total=False):
     ]
     units: Annotated[
         int | None,
-        Option(
-            PUBLIC,
+        public(
             "About how many baskets (or users) there are, if that is public. For a few itemsets "
             "of users it decides which mechanism finds more. If it is wrong you find less, and "
-            "everybody stays protected.",
+            "everybody stays protected."
         ),
     ]
     known: Annotated[
         object,
-        Option(
-            PUBLIC,
+        public(
             "An earlier release, or a list of itemsets. Their items need not be found again, and "
             "each itemset gets its support. It finds more, above all with --user.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
 
@@ -213,13 +187,12 @@ class GivenOptions(TypedDict):
 
     itemsets: Annotated[
         object,
-        Option(
-            ASKED,
+        asked(
             "Public list of itemsets: text with one a line, items separated by commas (.csv) or "
             "spaces (.dat, .txt). Or a release (.json), or a table as mlxtend and arules write "
             "it. A table has a column itemsets or items, or the two sides of rules.",
+            "FILE",
             default=...,
-            metavar="FILE",
         ),
     ]
 
@@ -229,27 +202,23 @@ class QuestionOptions(TypedDict):
 
     question: Annotated[
         str,
-        Option(
-            ASKED,
+        asked(
             "highest-lift (a pair of items), highest-confidence (a rule of two items) or "
             "most-frequent (an itemset of --size).",
+            "NAME",
             default=...,
-            metavar="NAME",
             values=("highest-lift", "highest-confidence", "most-frequent"),
         ),
     ]
     min_share: Annotated[
         str | None,
-        Option(
-            ASKED,
+        asked(
             "For highest-lift and highest-confidence: ask only about pairs with at least this "
             "share of a block, 0.04 or 4%.",
-            metavar="SHARE",
+            "SHARE",
         ),
     ]
-    size: Annotated[
-        int | None, Option(ASKED, "For most-frequent: items per itemset, by default 2.")
-    ]
+    size: Annotated[int | None, asked("For most-frequent: items per itemset, by default 2.")]
 
 
 class RequestOptions(
@@ -285,8 +254,7 @@ class CountOptions(
 
     count: Annotated[
         bool,
-        Option(
-            ASKED,
+        asked(
             "Whether to release the number of baskets (or users), so that supports are shares. It "
             "is free if supports have normal noise; otherwise it takes 5 % of the budget.",
             default=True,
@@ -301,53 +269,38 @@ class VoteOptions(
     """The options of `vote`."""
 
     blocks: Annotated[
-        int,
-        Option(
-            PUBLIC, "Number of blocks that the baskets (or users) are dealt to.", default=BLOCKS
-        ),
+        int, public("Number of blocks that the baskets (or users) are dealt to.", default=100)
     ]
     votes: Annotated[
-        int | None,
-        Option(PUBLIC, "Number of its best answers that each block names.", shown=str(VOTES)),
+        int | None, public("Number of its best answers that each block names.", shown=str(VOTES))
     ]
 
 
 class PlanOptions(BudgetOptions, CapOptions, total=False):
     """The options of `plan`, without that for users."""
 
-    units: Annotated[
-        int | None, Option(PLANNED, "Number of baskets (or users), if that is public.")
-    ]
+    units: Annotated[int | None, planned("Number of baskets (or users), if that is public.")]
     size: Annotated[
         str | int | Iterable[int],
-        Option(
-            PLANNED,
-            "Items per itemset; for many itemsets also a range, such as 2-4.",
-            default=SIZE,
-            metavar="SIZE",
+        planned(
+            "Items per itemset; for many itemsets also a range, such as 2-4.", "SIZE", default=SIZE
         ),
     ]
     top: Annotated[
         int | Iterable[int] | None,
-        Option(
-            PLANNED,
+        planned(
             "Number of itemsets to plan for. With --typical-basket alone: 10, 50, 100.",
+            "K1,K2,…",
             typed=str,
-            metavar="K1,K2,…",
         ),
     ]
     typical_basket: Annotated[
-        float | None,
-        Option(PLANNED, "For many itemsets: your public guess of the items in a basket."),
+        float | None, planned("For many itemsets: your public guess of the items in a basket.")
     ]
-    union: Annotated[
-        bool,
-        Option(PLANNED, "For many itemsets of several sizes: rank all together."),
-    ]
+    union: Annotated[bool, planned("For many itemsets of several sizes: rank all together.")]
     supports: Annotated[
         bool | None,
-        Option(
-            PLANNED,
+        planned(
             "For many itemsets: with noisy supports; shows how far off they are. This is the "
             "default if --top is above 1.",
             spelled="--supports/--no-supports",
@@ -355,8 +308,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
         ),
     ]
     confidence: Annotated[
-        float,
-        Option(PLANNED, "Probability with which an itemset is to be found.", default=CONFIDENCE),
+        float, planned("Probability with which an itemset is to be found.", default=CONFIDENCE)
     ]
 
 
@@ -365,9 +317,8 @@ class PlannedUsers(TypedDict):
 
     user_items: Annotated[
         float | None,
-        Option(
-            PLANNED,
+        planned(
             "For customers: how many different items each has bought, on average. It shows which "
-            "share of the top 50 (or --top) you will find.",
+            "share of the top 50 (or --top) you will find."
         ),
     ]

@@ -321,7 +321,7 @@ def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
     return Roles(
         form,
         values,
-        basket=grouping.basket or (),
+        basket=grouping.basket,
         user=grouping.user,
         missing_user=missing_user,
         where=grouping.where,
@@ -364,8 +364,8 @@ def _form_and_items(
     ]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, candidates, options, source)
-    if options.item is not None or form is InputForm.LONG:
-        if options.item is None:  # which takes a basket
+    if options.item or form is InputForm.LONG:
+        if not options.item:  # which takes a basket
             raise ParameterError(
                 f"{parameter('input_format')} long needs both {parameter('basket')} and "
                 f"{parameter('item')}, the columns of one row per item"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import filterfalse, islice, pairwise
 from typing import Any, Unpack
 
@@ -43,7 +44,7 @@ from fim_private.reading.date_columns import (
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import MemoryLimit, limit_memory
+from fim_private.reading.memory import MemoryLimit, current, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
@@ -59,7 +60,9 @@ _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
 _ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
-_UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
+_while_readable = suppress(
+    FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error
+)
 _NO_TABLE = ("lines", "fimi", "spmf")
 
 
@@ -73,7 +76,7 @@ class InspectedColumn:
     name: str
     type: str
     role: str | None
-    examples: tuple[str, ...] = ()
+    examples: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,12 @@ class Inspection:
     basket_lengths: Mapping[str, float]
     example_baskets: tuple[tuple[Item, ...], ...]
     example_items: tuple[Item, ...]
-    last_rows: tuple[tuple[str, ...], ...] = ()
-    options: OptionValues = field(default_factory=dict)
-    guessed: tuple[str, ...] = ()
-    marked_notes: tuple[str, ...] = ()
-    in_memory: bool = False
-    items_per_user: float | None = None
+    last_rows: tuple[tuple[str, ...], ...]
+    options: OptionValues
+    guessed: tuple[str, ...]
+    marked_notes: tuple[str, ...]
+    in_memory: bool
+    items_per_user: float | None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,9 +134,7 @@ class Inspection:
     @property
     def call(self) -> str:
         """The call that mines the source so."""
-        source = repr(self.source)
-        if self.in_memory:
-            source = "data"
+        source = "data" if self.in_memory else repr(self.source)
         options = [f"{name}={value!r}" for name, value in self.options.items()]
         return f"fim.mine({', '.join([source, *options])})"
 
@@ -152,13 +153,13 @@ class Inspection:
             "items": self.items,
             "empty_baskets": self.empty_baskets,
             "items_per_user": self.items_per_user,
-            "basket_lengths": dict(self.basket_lengths),
+            "basket_lengths": self.basket_lengths,
             "examples": {
                 "baskets": [*map(list, self.example_baskets)],
                 "items": list(self.example_items),
                 "last_rows": [*map(list, self.last_rows)],
             },
-            "options": dict(self.options),
+            "options": self.options,
             "guessed": list(self.guessed),
             "notes": list(self.notes),
             "call": self.call,
@@ -176,29 +177,24 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     all_options = filled("inspect", InspectOptions, options)
     location = source_of(source)
     check_query(location, all_options["query"])
-    limit = MemoryLimit.of(all_options["max_memory"])
-    search = _Search(location, _named(all_options), limit)
-    formats = search.time_formats()
-    search = replace(search, named={**search.named, **formats})
-    data, guessed = search.read({})
-    if _COLUMNS.isdisjoint(search.named):
-        data, guessed = search.with_customers(data, guessed)
-    table = search.table(guessed)
-    notes: list[str] = []
-    with limit_memory(limit), suppress(*_UNREADABLE):
-        notes += _notes_of_first_rows(data, table, is_named="user" in search.named)
-    if notes and "user" not in search.named:
-        # To leave out the rows without a customer would leave out most of each order.
-        by_order = dict(guessed)
-        by_order.pop("user", None)
-        by_order.pop("missing_user", None)
-        data, guessed = search.read(by_order)
-        table = search.table(guessed)
-    guessed = {**formats, **guessed}
-    chosen = {**search.named, **guessed}
-    ordered = {name: chosen[name] for name in all_options if name in chosen}
-    with limit_memory(limit):
-        return _inspection(location, data, table, ordered, guessed, notes)
+    named = _named(all_options)
+    with limit_memory(MemoryLimit.of(all_options["max_memory"])):
+        attempt = _Attempt(location, named, {})
+        attempt = replace(attempt, named=named | attempt.time_formats())
+        seen = attempt.read()
+        if _COLUMNS.isdisjoint(attempt.named):
+            seen = seen.with_customers()
+        notes: list[str] = []
+        with _while_readable:
+            notes += seen.notes_of_first_rows()
+        if notes and "user" not in attempt.named:
+            # To leave out the rows without a customer would leave out most of each order.
+            guessed = {**seen.attempt.guessed, "user": None, "missing_user": None}
+            seen = replace(attempt, guessed=guessed).read()
+        chosen = attempt.named | seen.attempt.guessed
+        ordered = {name: chosen[name] for name in all_options if chosen.get(name) is not None}
+        unnamed = tuple(name for name in ordered if name not in named)
+        return seen.inspection(ordered, unnamed, notes)
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
@@ -219,54 +215,55 @@ def _named(options: OptionValues) -> OptionValues:
     return named
 
 
-# Options that nobody named.
-Guessed = Mapping[str, object]
-
-
 @dataclass(frozen=True)
-class _Search:
-    """Looks for the options with which a source can be read.
+class _Attempt:
+    """A way to read a source: with the options that were named, and with guesses.
 
     A refusal names the options that would read the source. These are the only guesses, so a
     refusal that names none stays one.
     """
 
     source: Source
-    named: Mapping[str, object]
-    limit: MemoryLimit
+    named: OptionValues
+    guessed: OptionValues
 
-    def read(self, guessed: Guessed) -> tuple[Transactions, Guessed]:
+    def read(self) -> _Seen:
         """Read the source with the options that its refusals name. Raises FimPrivateError."""
+        attempt = self
         refusals: list[FimPrivateError] = []
         while True:
             try:
-                [data] = read_parts(self.source, self._options(guessed))
+                [data] = read_parts(attempt.source, attempt.reading)
             except MemoryLimitError:
                 raise
             except FimPrivateError as error:
                 refusals.append(error)
             else:
-                if not refusals or not _has_every_item(data, guessed):
-                    return data, guessed
+                seen = _Seen(attempt, data)
+                if not refusals or not seen.has_every_item:
+                    return seen
                 raise refusals[-1]
-            more = self._options_of(refusals[-1], guessed)
+            more = attempt.options_of(refusals[-1])
             if not more:
-                raise self._explained(refusals, guessed)
-            guessed = {**guessed, **more}
+                raise attempt.explained(refusals[0], refusals[-1])
+            attempt = replace(attempt, guessed=attempt.guessed | more)
 
-    def _options(self, guessed: Guessed) -> Reading:
-        options = filled("inspect", InspectOptions, {**self.named, **guessed})
-        return replace(reading_of(options), memory=self.limit)
+    @cached_property
+    def reading(self) -> Reading:
+        """How to read the source. Raises ParameterError."""
+        options = filled("inspect", InspectOptions, self.named | self.guessed)
+        return replace(reading_of(options), memory=current())
 
-    def table(self, guessed: Guessed) -> ArrowSource | None:
-        """Return the source as a table, a text as if its first line named columns.
+    @cached_property
+    def table(self) -> ArrowSource | None:
+        """The source as a table, a text as if its first line named columns.
 
         It is None if the source is none, or can be read only once.
         """
-        source, options = self.source, replace(self._options(guessed), head=True)
+        source, options = self.source, replace(self.reading, head=True)
         if not source.can_be_read_again:
             return None
-        with limit_memory(self.limit), suppress(FimPrivateError):
+        with suppress(FimPrivateError):
             if isinstance(source, InMemory):
                 # A stream may be there once, and a lazy frame is computed each time.
                 if source.kind in ("stream", "polars.LazyFrame"):
@@ -277,17 +274,24 @@ class _Search:
                 if isinstance(stored, ArrowSource):
                     return stored
                 if options.dialect.form is None or form_of(stored, options).is_table:
-                    return text_table(stored, options, InputForm.WIDE, head=True)
+                    return text_table(stored, options, InputForm.WIDE)
         return None
+
+    def times(self) -> list[DateColumn]:
+        """Return the columns of times of the table."""
+        with _while_readable:
+            if self.table is not None:
+                return date_columns(self.table)
+        return []
 
     def time_formats(self) -> dict[str, str]:
         """Return the format of times as an option, if columns of times were named and one fits."""
-        times = columns_to_read(self.named)
-        if not times:
+        names = columns_to_read(self.named)
+        if not names:
             return {}
-        return formats_to_say(times, _times_in(self.table({})))
+        return formats_to_say(names, self.times())
 
-    def _options_of(self, refusal: FimPrivateError, guessed: Guessed) -> OptionValues:
+    def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = None
         if isinstance(refusal, DataError):
@@ -296,33 +300,30 @@ class _Search:
             options = {}
         if options is None or not self.source.can_be_read_again:
             return {}
-        if not options and not guessed:
-            table = self.table({})
-            if table is not None:
-                options = columns.likely_options(table.schema.names)
-        known = {*self.named, *guessed}
+        if not options and not self.guessed and self.table is not None:
+            options = columns.likely_options(self.table.schema.names)
+        known = {*self.named, *self.guessed}
         return {name: value for name, value in options.items() if name not in known}
 
-    def _explained(self, refusals: Sequence[FimPrivateError], guessed: Guessed) -> FimPrivateError:
+    def explained(self, first: FimPrivateError, refusal: FimPrivateError) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
         It is the first refusal if the guesses did not help.
         """
-        first, refusal = refusals[0], refusals[-1]
-        if not isinstance(refusal, DataError) or self._is_beside(refusal, first, guessed):
+        if not isinstance(refusal, DataError) or self.is_beside(refusal, first):
             return first
         more = ""
         if refusal.is_of_a_line:
-            more = self._of_line(guessed)
+            more = self.damage()
         elif refusal.options == {}:
-            more = _first_line(self.table(guessed))
+            more = self.first_line()
         if not more:
             return refusal
         return DataError(f"{refusal.marked}{more}")
 
-    def _is_beside(self, refusal: DataError, first: FimPrivateError, guessed: Guessed) -> bool:
+    def is_beside(self, refusal: DataError, first: FimPrivateError) -> bool:
         """Return whether the last refusal only says that the guesses were wrong."""
-        if "encoding" in guessed and "encoding" in (refusal.options or {}):
+        if "encoding" in self.guessed and "encoding" in (refusal.options or {}):
             return True  # the encoding that was guessed does not fit either
         if refusal.is_of_a_line:
             return False
@@ -330,222 +331,303 @@ class _Search:
             return True  # options that were named do not fit
         # Whoever named columns that are not there, in a text of another encoding, hears of that
         # first.
-        names_columns = not _COLUMNS.isdisjoint(self.named)
-        return guessed.keys() == {"encoding"} and names_columns
+        return self.guessed.keys() == {"encoding"} and not _COLUMNS.isdisjoint(self.named)
 
-    def _of_line(self, guessed: Guessed) -> str:
+    def damage(self) -> str:
         """Return what an error says of the damaged line of a text with columns."""
-        source, options = self.source, self._options(guessed)
-        if isinstance(source, InMemory) or not source.can_be_read_again:
-            return ""
         damage: str | None = None
-        with limit_memory(self.limit), suppress(*_UNREADABLE):
-            file = named_source(source, options)
-            if isinstance(file, File):
-                form = form_of(file, options)
-                if form.is_table:
-                    damage = damage_of(file, options, form)
+        with _while_readable:
+            if self.source.can_be_read_again and not isinstance(self.source, InMemory):
+                file = named_source(self.source, self.reading)
+                if isinstance(file, File):
+                    damage = damage_of(file, self.reading)
         if damage is None:
             return ""
-        if not guessed:
+        if not self.guessed:
             return f": {damage}"
-        options_said = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
+        options_said = [f"{parameter(name)} {value!r}" for name, value in self.guessed.items()]
         return f": {damage}. It was read with {' and '.join(options_said)}"
 
-    def with_customers(self, data: Transactions, guessed: Guessed) -> tuple[Transactions, Guessed]:
-        """Return the same purchases by customer, if a column looks like customers and can be read.
-
-        The command is there to be copied, so it should protect customers.
-        """
-        read_as = data.read_as
-        if read_as is None or read_as.user_like is None or not self.source.can_be_read_again:
-            return data, guessed
-        try:
-            return self.read({**guessed, "user": read_as.user_like})
-        except MemoryLimitError:
-            raise
-        except FimPrivateError:
-            return data, guessed
+    def first_line(self) -> str:
+        """Return what an error says of the first line of a text, or of a sheet."""
+        table = self.table
+        if table is None or not (table.is_text or table.kind == "Excel"):
+            return ""
+        cut = ""
+        if table.is_text:
+            cut = f", cut at {table.delimiter!r},"
+        names = ", ".join(map(repr, table.schema.names[:_LISTED_COLUMNS]))
+        return f". Its first line{cut} is {names}"
 
 
-def _has_every_item(data: Transactions, guessed: Guessed) -> bool:
-    """Tell whether a table that was guessed to be one-hot has no 0: these are no quantities."""
-    is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
-    return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
-
-
-def _notes_of_first_rows(
-    data: Transactions, table: ArrowSource | None, *, is_named: bool
-) -> Iterator[str]:
-    """Yield a note if most rows without a user have the basket of a row that names one.
-
-    The first rows are enough. is_named: whether somebody named the column of users.
-    """
-    read_as = data.read_as
-    if data.missing_user is None or read_as is None or table is None:
-        return
-    user, basket = read_as.user, read_as.basket
-    if user is None or basket is None or user == basket:
-        return
-    of_users: set[str] = set()
-    of_nobody: list[str] = []
-    rows = 0
-    for users, baskets in table.values([user, basket]):
-        names_user = present(as_texts(users)).is_valid()
-        ids = present(as_texts(baskets))
-        of_users.update(ids.filter(names_user).to_pylist())
-        of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
-        rows += len(users)
-        if rows > _ENOUGH_ROWS:
-            break
-    if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
-        return
-    until_then = "each order is protected by itself"
-    if is_named:
-        until_then = "the other rows of an order are rows without a customer"
-    yield (
-        f"Column {user!r} names the customer only in the first row of an order. To protect "
-        f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-        f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
-        f"{until_then}."
-    )
-
-
-def _first_line(table: ArrowSource | None) -> str:
-    """Return what an error says of the first line of a text, or of a sheet."""
-    if table is None or not (table.is_text or table.kind == "Excel"):
-        return ""
-    cut = ""
-    if table.is_text:
-        cut = f", cut at {table.delimiter!r},"
-    return f". Its first line{cut} is {', '.join(map(repr, table.schema.names[:_LISTED_COLUMNS]))}"
-
-
-# -------------------- cancellations
+# -------------------- what is shown
 
 _CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
 _NUMBERED = r"^\s*[0-9]+\s*$"
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
-def _cancellations(table: ArrowSource, read_as: ReadAs) -> Iterator[str]:
-    """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
-    if read_as.form != InputForm.LONG or read_as.where is not None:
-        return
-    names = list(filter(columns.suggests_quantity, read_as.others))[:1]
-    patterns = [_BELOW_ZERO] * len(names)
-    if read_as.basket is not None:
-        names += [read_as.basket, read_as.basket]
-        patterns += [_CANCELLED, _NUMBERED]
-    counts = dict.fromkeys(patterns, 0)
-    with suppress(*_UNREADABLE):
-        for arrays in table.values(names):
-            for pattern, values in zip(patterns, arrays, strict=True):
-                counts[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
-    below_zero = counts.get(_BELOW_ZERO, 0)
-    if below_zero:
-        where = f"{column_text(names[0])} > 0"
-        yield _note_of_cancellations(below_zero, f"a negative {names[0]!r}", where)
-    cancelled = counts.get(_CANCELLED, 0)
-    if 0 < cancelled < counts.get(_NUMBERED, 0):
-        where = f"{column_text(names[-1])} not like 'C%'"
-        yield _note_of_cancellations(cancelled, f"a {names[-1]!r} that begins with C", where)
+@dataclass(frozen=True)
+class _Seen:
+    """A source that was read."""
 
+    attempt: _Attempt
+    data: Transactions
 
-def _note_of_cancellations(rows: int, have: str, where: str) -> str:
-    number = f"{rows:,} rows have"
-    if rows == 1:
-        number = "1 row has"
-    return (
-        f"{number} {have}, as returns and cancellations have. They count as purchases: "
-        # Quoted so, it is a word for a shell and a text for Python.
-        f"{parameter('where')} {json.dumps(where, ensure_ascii=False)} leaves them out."
-    )
+    @property
+    def read_as(self) -> ReadAs:
+        """What it was read as."""
+        return self.data.read_as or ReadAs(self.attempt.source.shown, "lists")
 
+    @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """The number of baskets that have each item: (items,)."""
+        return np.bincount(self.data.items, minlength=len(self.data.vocabulary))
 
-# -------------------- what is shown
+    @property
+    def has_every_item(self) -> bool:
+        """Whether a table that was guessed to be one-hot has no 0: these are no quantities."""
+        data, is_one_hot = self.data, self.attempt.guessed.get("input_format") == InputForm.ONE_HOT
+        return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
+    def with_customers(self) -> _Seen:
+        """Return the same purchases by customer, if a column looks like customers and can be read.
 
-def _inspection(
-    source: Source,
-    data: Transactions,
-    table: ArrowSource | None,
-    options: OptionValues,
-    guessed: Guessed,
-    notes: Sequence[str],
-) -> Inspection:
-    """Return what is shown of a source that was read with some options, of which nobody named those
-    that are guessed. table: the source as a table, if it is one. notes: more of them.
-    """
-    read_as = data.read_as or ReadAs(source.shown, "lists")
-    lengths = np.diff(data.offsets)
-    filled_lengths = lengths[lengths > 0]
-    users = data.units if data.by_user else None
-    rows = data.baskets if data.rows is None else data.rows
-    names_guessed = tuple(name for name in options if name in guessed)
-    first_baskets = filter(None, _baskets(data, data.offsets[: 20 * _EXAMPLES]))
-    counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
-    time = options.get("time")
-    inspected: tuple[InspectedColumn, ...] = ()
-    of_table: list[str] = []
-    if table is not None:
-        inspected = _columns(table, read_as, time)
-        of_table += _numbered_rows(table, data, read_as)
-        dates = [str(column) for column in _times_in(table) if column.name != time]
-        of_table += [*dates[:_EXAMPLES], *notes, *_cancellations(table, read_as)]
-    return Inspection(
-        source=source.shown,
-        read_as=read_as,
-        columns=inspected,
-        rows=rows,
-        baskets=data.baskets,
-        users=users,
-        items=len(data.vocabulary),
-        empty_baskets=data.baskets - len(filled_lengths),
-        basket_lengths=_summary(filled_lengths),
-        example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
-        example_items=tuple(map(data.vocabulary.label, most_frequent)),
-        last_rows=_last_rows(data, table, read_as),
-        options=options,
-        guessed=names_guessed,
-        marked_notes=(*_notes(data, read_as, names_guessed), *of_table),
-        in_memory=isinstance(source, InMemory),
-        items_per_user=_items_per_user(data),
-    )
+        The command is there to be copied, so it should protect customers.
+        """
+        user = self.read_as.user_like
+        if user is None or not self.attempt.source.can_be_read_again:
+            return self
+        try:
+            return replace(self.attempt, guessed=self.attempt.guessed | {"user": user}).read()
+        except MemoryLimitError:
+            raise
+        except FimPrivateError:
+            return self
 
+    def inspection(
+        self, options: OptionValues, guessed: tuple[str, ...], of_rows: Sequence[str]
+    ) -> Inspection:
+        """Return what is shown of it.
 
-def _baskets(data: Transactions, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
-    """Yield the first items of the baskets between offsets."""
-    for start, end in pairwise(ends.tolist()):
-        codes = data.items[start:end][:EXAMPLE_ITEMS]
-        yield tuple(map(data.vocabulary.label, codes.tolist()))
+        options: those with which it was read. guessed: which of them nobody named. of_rows: notes
+        on its first rows.
+        """
+        data, table, source = self.data, self.attempt.table, self.attempt.source
+        lengths = np.diff(data.offsets)
+        lengths = lengths[lengths > 0]
+        first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
+        most_frequent = np.argsort(-self.supports, kind="stable")[:_EXAMPLES].tolist()
+        notes = [*self.notes(guessed)]
+        if table is not None:
+            notes += self.numbered_rows(table)
+            time = self.attempt.named.get("time")
+            dates = [str(column) for column in self.attempt.times() if column.name != time]
+            notes += [*dates[:_EXAMPLES], *of_rows]
+            with _while_readable:
+                notes += self.cancellations(table)
+        return Inspection(
+            source=source.shown,
+            read_as=self.read_as,
+            columns=self.columns(),
+            rows=data.baskets if data.rows is None else data.rows,
+            baskets=data.baskets,
+            users=data.units if data.by_user else None,
+            items=len(data.vocabulary),
+            empty_baskets=data.baskets - len(lengths),
+            basket_lengths=_summary(lengths),
+            example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
+            example_items=tuple(map(data.vocabulary.label, most_frequent)),
+            last_rows=self.last_rows(),
+            options=options,
+            guessed=guessed,
+            marked_notes=tuple(notes),
+            in_memory=isinstance(source, InMemory),
+            items_per_user=_items_per_user(data),
+        )
 
+    def baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
+        """Yield the first items of the baskets between offsets."""
+        for start, end in pairwise(ends.tolist()):
+            codes = self.data.items[start:end][:EXAMPLE_ITEMS]
+            yield tuple(map(self.data.vocabulary.label, codes.tolist()))
 
-def _last_rows(
-    data: Transactions, table: ArrowSource | None, read_as: ReadAs
-) -> tuple[tuple[str, ...], ...]:
-    """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
+    def last_rows(self) -> tuple[tuple[str, ...], ...]:
+        """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
 
-    Where there are no columns, return the last baskets.
-    """
-    rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
-    if read_as.form in _NO_TABLE:
-        for basket in _baskets(data, data.offsets[-1 - _LAST :]):
-            rows.append(tuple(map(str, basket)))
-    elif table is not None and table.holds_texts:
-        with suppress(*_UNREADABLE):
-            for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
-                ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
-                rows.extend(zip(*ends, strict=True))
-    return tuple(rows)
+        Where there are no columns, return the last baskets.
+        """
+        table = self.attempt.table
+        rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
+        if self.read_as.form in _NO_TABLE:
+            for basket in self.baskets(self.data.offsets[-1 - _LAST :]):
+                rows.append(tuple(map(str, basket)))
+        elif table is not None and table.holds_texts:
+            with _while_readable:
+                for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
+                    ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
+                    rows.extend(zip(*ends, strict=True))
+        return tuple(rows)
+
+    def columns(self) -> tuple[InspectedColumn, ...]:
+        """Return the first columns of a table, with their roles and a few of their values."""
+        table = self.attempt.table
+        if table is None or self.read_as.form in _NO_TABLE:
+            return ()
+        roles = self.roles(table)
+        listed = table.columns()[:_LISTED_COLUMNS]
+        names = [column.name for column in listed]
+        examples: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
+        with _while_readable:
+            arrays = next(table.values(names, 100), [])
+            for name, array in zip(names, arrays, strict=False):
+                cells = filterfalse(is_missing, array[:100].to_pylist())
+                examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
+        return tuple(
+            InspectedColumn(column.name, column.kind, roles.get(column.name), examples[column.name])
+            for column in listed
+        )
+
+    def roles(self, table: ArrowSource) -> dict[str | None, str]:
+        """Return the roles of columns by name; of several roles of one column the last."""
+        read_as = self.read_as
+        roles: dict[str | None, str] = {}
+        if read_as.form == "one-hot":
+            roles = dict.fromkeys(table.schema.names, "item")
+        roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+        roles[self.attempt.named.get("time")] = "time"
+        roles |= dict.fromkeys(read_as.baskets, "basket")
+        roles[read_as.user] = "user"
+        role = "items"
+        if read_as.form in ("long", "wide"):
+            role = "item"
+        return roles | dict.fromkeys(read_as.items, role)
+
+    def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
+        """Yield a note on each column of a 0/1 table that is never 0 and always different."""
+        data = self.data
+        if self.read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
+            return
+        codes = np.flatnonzero(self.supports == data.baskets).tolist()
+        everywhere = {str(data.vocabulary.label(code)) for code in codes}
+        for name in table.schema.names:
+            if name.strip() not in everywhere:
+                continue
+            cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
+            if len({*cells}) == len(cells):
+                yield (
+                    f"Column {name!r} is never 0 and always different: it looks like row "
+                    f"numbers, which every basket would have as an item. Leave the column out, or "
+                    f"name it with {parameter('basket')}."
+                )
+
+    def notes_of_first_rows(self) -> Iterator[str]:
+        """Yield a note if most rows without a user have the basket of a row that names one.
+
+        The first rows are enough.
+        """
+        user, basket, table = self.read_as.user, self.read_as.basket, self.attempt.table
+        if self.data.missing_user is None or table is None:
+            return
+        if user is None or basket is None or user == basket:
+            return
+        of_users: set[str] = set()
+        of_nobody: list[str] = []
+        rows = 0
+        for users, baskets in table.values([user, basket]):
+            names_user = present(as_texts(users)).is_valid()
+            ids = present(as_texts(baskets))
+            of_users.update(ids.filter(names_user).to_pylist())
+            of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
+            rows += len(users)
+            if rows > _ENOUGH_ROWS:
+                break
+        if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
+            return
+        until_then = "each order is protected by itself"
+        if "user" in self.attempt.named:
+            until_then = "the other rows of an order are rows without a customer"
+        yield (
+            f"Column {user!r} names the customer only in the first row of an order. To protect "
+            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
+            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
+            f"{until_then}."
+        )
+
+    def cancellations(self, table: ArrowSource) -> Iterator[str]:
+        """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
+        read_as = self.read_as
+        if read_as.form != InputForm.LONG or read_as.where is not None:
+            return
+        quantities = islice(filter(columns.suggests_quantity, read_as.others), 1)
+        looks = [(_BELOW_ZERO, name) for name in quantities]
+        if read_as.basket is not None:
+            looks += [(_CANCELLED, read_as.basket), (_NUMBERED, read_as.basket)]
+        rows = dict.fromkeys((_BELOW_ZERO, _CANCELLED, _NUMBERED), 0)
+        for arrays in table.values([name for _, name in looks]):
+            for values, (pattern, _) in zip(arrays, looks, strict=True):
+                rows[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
+        if rows[_CANCELLED] >= rows[_NUMBERED]:
+            rows[_CANCELLED] = 0  # they are all called so
+        for pattern, name in looks:
+            number = rows[pattern]
+            have, condition = f"a negative {name!r}", "> 0"
+            if pattern == _CANCELLED:
+                have, condition = f"a {name!r} that begins with C", "not like 'C%'"
+            if pattern != _NUMBERED and number:
+                rows_have = "1 row has" if number == 1 else f"{number:,} rows have"
+                # Quoted so, it is a word for a shell and a text for Python.
+                where = json.dumps(f"{column_text(name)} {condition}", ensure_ascii=False)
+                yield (
+                    f"{rows_have} {have}, as returns and cancellations have. They count as "
+                    f"purchases: {parameter('where')} {where} leaves them out."
+                )
+
+    def notes(self, guessed: Sequence[str]) -> Iterator[str]:
+        """Yield what the owner of the data should know before mining them."""
+        data, read_as = self.data, self.read_as
+        basket = read_as.basket
+        if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
+            advice = _larger_baskets(read_as)
+            yield f"Every basket has one item, so no two items are ever together. {advice}"
+        if guessed:
+            names = ", ".join(map(parameter, guessed))
+            yield f"Guessed: {names}. Check it, and name it for `mine`."
+        if read_as.user_like is not None:
+            yield (
+                f"Column {read_as.user_like!r} looks like customers: name it as "
+                f"{parameter('user')} to protect all baskets of each."
+            )
+        if "missing_user" in guessed:
+            yield (
+                f"Some rows have no user: {parameter('missing_user')} 'drop' leaves them out, "
+                f"'own-unit' makes units of their baskets."
+            )
+        if "encoding" in guessed:
+            yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
+        if data.days is not None:
+            first, last = (period_at("day", day).name for day in data.days)
+            yield f"The first basket is of {first}, the last of {last}."
+        if not len(data.items):
+            yield "There are no items in it."
+        days = [*filter(columns.suggests_date, read_as.others)]
+        if basket is not None and columns.suggests_user(basket) and days:
+            named = _named_together(basket, days[0])
+            yield (
+                f"All that a customer ever bought is one basket: {named} would make one of each "
+                f"day."
+            )
+        if read_as.form == InputForm.ONE_HOT:
+            yield "Where a cell is a quantity, each above 0 counts as 1."
+        if not data.fold_case:
+            yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
 
 
 def _as_text(value: object) -> str:
-    if value is None:
-        return ""
     text = str(value)
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+    if value is None:
+        text = ""
+    elif isinstance(value, list | tuple | set | frozenset | np.ndarray):
         text = in_braces(value)
     if len(text) > _WIDEST_EXAMPLE:
         return text[: _WIDEST_EXAMPLE - 1] + "…"
@@ -572,117 +654,16 @@ def _items_per_user(data: Transactions) -> float | None:
     return round(len(all_baskets.items) / data.units, 2)
 
 
-def _columns(table: ArrowSource, read_as: ReadAs, time: str | None) -> tuple[InspectedColumn, ...]:
-    """Return the first columns of a table, with their roles and a few of their values."""
-    if read_as.form in _NO_TABLE:
-        return ()
-    roles = _roles(table, read_as, time)
-    listed = table.columns()[:_LISTED_COLUMNS]
-    names = [column.name for column in listed]
-    examples: dict[str, tuple[str, ...]] = {}
-    with suppress(*_UNREADABLE):
-        arrays = next(table.values(names, 100), [])
-        for name, array in zip(names, arrays, strict=False):
-            cells = filterfalse(is_missing, array[:100].to_pylist())
-            examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
-    return tuple(
-        InspectedColumn(
-            column.name, column.kind, roles.get(column.name), examples.get(column.name, ())
-        )
-        for column in listed
-    )
-
-
-def _roles(table: ArrowSource, read_as: ReadAs, time: str | None) -> dict[str, str]:
-    """Return the roles of a table's columns by name; of several roles of one column the last."""
-    roles: dict[str, str] = {}
-    if read_as.form == "one-hot":
-        items = [name for name in table.schema.names if name not in read_as.others]
-        roles |= dict.fromkeys(items, "item")
-    roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-    if time is not None:
-        roles[time] = "time"
-    roles |= dict.fromkeys(read_as.baskets, "basket")
-    if read_as.user is not None:
-        roles[read_as.user] = "user"
-    role = "items"
-    if read_as.form in ("long", "wide"):
-        role = "item"
-    return roles | dict.fromkeys(read_as.items, role)
-
-
-def _numbered_rows(table: ArrowSource, data: Transactions, read_as: ReadAs) -> Iterator[str]:
-    """Yield a note on each column of a 0/1 table that is never 0, and whose cells all differ."""
-    if read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
-        return
-    counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    codes = np.flatnonzero(counts == data.baskets).tolist()
-    everywhere = {str(data.vocabulary.label(code)) for code in codes}
-    for name in table.schema.names:
-        if name.strip() not in everywhere:
-            continue
-        cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
-        if len({*cells}) == len(cells):
-            yield (
-                f"Column {name!r} is never 0 and always different: it looks like row "
-                f"numbers, which every basket would have as an item. Leave the column out, or name "
-                f"it with {parameter('basket')}."
-            )
-
-
-def _times_in(table: ArrowSource | None) -> list[DateColumn]:
-    with suppress(*_UNREADABLE):
-        if table is not None:
-            return date_columns(table)
-    return []
-
-
-def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield what the owner of the data should know before mining them."""
-    if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
-        advice = _larger_baskets(read_as)
-        yield f"Every basket has one item, so no two items are ever together. {advice}"
-    if guessed:
-        yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
-    if read_as.user_like is not None:
-        yield (
-            f"Column {read_as.user_like!r} looks like customers: name it as {parameter('user')} to "
-            f"protect all baskets of each."
-        )
-    if "missing_user" in guessed:
-        yield (
-            f"Some rows have no user: {parameter('missing_user')} 'drop' leaves them out, "
-            f"'own-unit' makes units of their baskets."
-        )
-    if "encoding" in guessed:
-        yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
-    if data.days is not None:
-        first, last = (period_at("day", day).name for day in data.days)
-        yield f"The first basket is of {first}, the last of {last}."
-    if not len(data.items):
-        yield "There are no items in it."
-    basket, days = read_as.basket, [*filter(columns.suggests_date, read_as.others)]
-    if basket is not None and columns.suggests_user(basket) and days:
-        named = _named_together(basket, days[0])
-        yield f"All that a customer ever bought is one basket: {named} would make one of each day."
-    if read_as.form == InputForm.ONE_HOT:
-        yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case:
-        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
-
-
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:
     """Yield a note if items differ by capital letters alone."""
-    spellings: dict[str | None, list[str]] = {}
+    spellings: defaultdict[str | None, list[str]] = defaultdict(list)
     for item in items:
-        spellings.setdefault(folded(item), []).append(item)
+        spellings[folded(item)].append(item)
     twins = [texts for texts in spellings.values() if len(texts) > 1]
     if not twins:
         return
     first, second = sorted(twins[0])[:2]
-    number = f"{len(twins):,} items are"
-    if len(twins) == 1:
-        number = "1 item is"
+    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
     yield (
         f"{number} written in several ways that differ by capital letters alone, such as "
         f"{first!r} and {second!r}: {parameter('fold_case')} takes them as one."

@@ -19,9 +19,9 @@ from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import File, not_read
-from fim_private.reading.options import InputForm, Reading, not_utf8
+from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.record_batches import ArrowSource
-from fim_private.reading.text import blocks
+from fim_private.reading.text import blocks, text_of
 from fim_private.reading.values import number_text
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
@@ -79,7 +79,7 @@ def json_source(file: File, options: Reading) -> ArrowSource:
         lines.close()
     # Where the only list is taken, no line may have another: which is the only one must not depend
     # on the first lines.
-    is_only_list = options.items is None and options.item is None
+    is_only_list = options.items is None and not options.item
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         was_read = [first] if is_pipe else []
@@ -88,7 +88,12 @@ def json_source(file: File, options: Reading) -> ArrowSource:
             for block in chain(was_read, text):
                 objects = _objects(block, name)
                 if is_only_list and wanted.items is not None:
-                    _refuse_other_lists(objects, wanted.items, name)
+                    others = [value for key, value in _fields(objects) if key != wanted.items]
+                    if any(isinstance(value, list) for value in others):
+                        raise DataError(
+                            f"{name} has several columns of lists: name that of the items with "
+                            f"{parameter('items')}"
+                        )
                 columns = [_column(objects, schema.field(column), name) for column in wanted.names]
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
@@ -100,38 +105,25 @@ def json_source(file: File, options: Reading) -> ArrowSource:
 
 def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:
     """Return the columns of objects, each of the kind of its first value that is not null."""
-    kinds: dict[str, pa.DataType | None] = {}
+    values: dict[str, object] = {}
     for key, value in _fields(objects):
-        if kinds.setdefault(key) is None and value is not None:
-            kinds[key] = _kind(value)
-    for key, kind in kinds.items():
-        if kind is None:  # all its values are null
-            kinds[key] = _LIST if key == options.items else pa.string()
-    return pa.schema([*kinds.items()])
+        if values.get(key) is None:
+            values[key] = value
+    if options.items in values and values[options.items] is None:
+        values[options.items] = []  # all its lists are null
+    return pa.schema([(key, _kind(value)) for key, value in values.items()])
 
 
 def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
     return chain.from_iterable(fields.items() for fields in objects)
 
 
-def _refuse_other_lists(objects: Sequence[_Object], items: str, name: str) -> None:
-    """Raise DataError if another column than that of the items has a list."""
-    for key, value in _fields(objects):
-        if key != items and isinstance(value, list):
-            raise DataError(
-                f"{name} has several columns of lists: name that of the items with "
-                f"{parameter('items')}"
-            )
-
-
 def _objects(block: bytes, name: str) -> list[_Object]:
     """Return the objects in the lines of a block. Raises DataError for anything else."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
-        lines = block.decode().split("\n")
-        objects = [_DECODED(line) for line in lines if line and not line.isspace()]
-    except UnicodeDecodeError:
-        raise not_utf8(name) from None
+        lines = text_of(block, name).split("\n")
+        objects = [_DECODED(line) for line in lines if line.strip()]
     except RecursionError:
         raise DataError(f"{name} {_NESTED}") from None
     except ValueError:
@@ -158,13 +150,10 @@ def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
             f"write one kind of them"
         )
     try:
-        if field.type == _LIST:
-            values = [
-                [_text(item, name) for item in value] if isinstance(value, list) else None
-                for value in values
-            ]
-        else:
-            values = [_text(value, name) for value in values]
+        values = [
+            [_text(item, name) for item in value] if isinstance(value, list) else _text(value, name)
+            for value in values
+        ]
         return pa.array(values, field.type)
     except UnicodeEncodeError:  # half of a pair of surrogates
         raise DataError(

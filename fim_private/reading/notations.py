@@ -17,7 +17,7 @@ import pyarrow as pa
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles
 from fim_private.reading.options import Times
-from fim_private.reading.other_readings import SAMPLE
+from fim_private.reading.other_readings import SAMPLE, first_texts
 from fim_private.reading.times import (
     TimeFormat,
     is_written_as_iso,
@@ -25,16 +25,7 @@ from fim_private.reading.times import (
     moment_of,
     seems_a_time,
 )
-from fim_private.reading.values import decoded, present, value_type
-from fim_private.reading.where import (
-    ColumnTest,
-    Condition,
-    Literal,
-    is_text,
-    meaning,
-    named_kind,
-    tests_of,
-)
+from fim_private.reading.where import ColumnTest, Condition, Literal, meaning, named_kind, tests_of
 
 _ORDERED = frozenset(("<", "<=", ">", ">=", "between"))
 # A number with a comma, with marks between thousands, or with a sign of a currency.
@@ -81,20 +72,19 @@ class Notation:
 
 
 def _fits(text: str, literal: Literal, time_format: TimeFormat | None) -> bool:
-    if meaning(text, literal, time_format) is not None:
-        return True
     # The numbers 0 and 1 are truth values. Other numbers are none, in no notation.
-    return isinstance(literal, bool) and meaning(text, 0) is not None
+    is_number = isinstance(literal, bool) and meaning(text, 0) is not None
+    return is_number or meaning(text, literal, time_format) is not None
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:
     """Tell whether a text that does not fit seems to be such a value all the same."""
     if isinstance(literal, bool):
         return True
-    has_digit = any(character.isdigit() for character in text)
+    has_digit = any(map(str.isdigit, text))
     if isinstance(literal, str):
         return has_digit and not is_written_as_iso(text)  # 2026-02-30 is no day in any notation
-    return has_digit and not any(character.isalpha() for character in text)
+    return has_digit and not any(map(str.isalpha, text))
 
 
 def refuse_other_notations(
@@ -105,8 +95,14 @@ def refuse_other_notations(
     first: the first texts of columns, without those that stand for no value.
     """
     for test in tests_of(condition):
+        texts = first.get(test.column, ())
         for literal in test.literals:
-            problem = _problem(test, literal, first.get(test.column, ()))
+            problem = None
+            if isinstance(literal, str) and iso_moment(literal.strip()) is None:
+                if test.sign in _ORDERED:
+                    problem = _problem_of_text(literal.strip(), texts, test.time_format)
+            elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
+                problem = what_to_do(literal, test.time_format)
             if problem is not None:
                 raise other_notation(test, literal, source, problem)
 
@@ -124,16 +120,6 @@ def other_notation(test: ColumnTest, literal: Literal, source: str, problem: str
     )
 
 
-def _problem(test: ColumnTest, literal: Literal, texts: Sequence[str]) -> str | None:
-    """Return what is wrong with a comparison, and what to do; None if nothing is."""
-    if isinstance(literal, str) and iso_moment(literal.strip()) is None:
-        if test.sign in _ORDERED:
-            return _problem_of_text(literal.strip(), texts, test.time_format)
-    elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
-        return what_to_do(literal, test.time_format)
-    return None
-
-
 def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     """Return how an error describes texts in another notation than a literal, and what to do."""
     if isinstance(literal, bool):
@@ -143,13 +129,15 @@ def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
             "and not all of its values are numbers such as 1.50: write them so in the data, "
             "without commas or signs"
         )
-    name = parameter("time_format")
     if time_format is None:
         return (
-            f"and not all of its values are dates as 2026-01-31: say with {name} how they are "
-            f"written"
+            f"and not all of its values are dates as 2026-01-31: say with "
+            f"{parameter('time_format')} how they are written"
         )
-    return f"and not all of its values fit {name} {time_format.text!r}: say how they are written"
+    return (
+        f"and not all of its values fit {parameter('time_format')} {time_format.text!r}: say how "
+        f"they are written"
+    )
 
 
 def _problem_of_text(
@@ -177,61 +165,43 @@ class FirstTexts:
     """Looks at the first texts of the columns that conditions and times are read by.
 
     Attributes:
+        texts: Those that were seen, by column.
         is_done: Whether enough was seen, and checked.
     """
 
     def __init__(self, roles: Roles, source: str) -> None:
-        self._condition, self._times, self._source = roles.where, roles.times, source
+        self._roles, self._source = roles, source
         named = [test.column for test in tests_of(roles.where) if test.literals]
         if roles.times is not None and roles.times.format is not None:
             named.append(roles.times.column)
-        self._texts: dict[str, list[str]] = {name: [] for name in named}
+        self.texts: dict[str, list[str]] = {name: [] for name in named}
         self.is_done = False
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that are looked at."""
-        return list(self._texts)
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches, and look at them. Raises DataError for a column in another notation."""
         for batch in batches:
-            self.see({name: batch.column(name) for name in self._texts})
+            self.see(batch)
             yield batch
         self.done()
 
-    def see(self, columns: Mapping[str, pa.Array]) -> None:
-        """Look at more rows: (rows,) Arrow arrays of any type. Raises DataError."""
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Look at more rows, whose columns may have any type. Raises DataError."""
         if self.is_done:
             return
-        for name, texts in self._texts.items():
-            texts += _texts_of(columns[name], SAMPLE - len(texts))
-        if all(len(texts) >= SAMPLE for texts in self._texts.values()):
+        for name, texts in self.texts.items():
+            texts += first_texts(batch.column(name), SAMPLE - len(texts))
+        if all(len(texts) >= SAMPLE for texts in self.texts.values()):
             self.done()
 
     def done(self) -> None:
         """Check the texts that were seen. Raises DataError."""
-        if self.is_done:
-            return
         self.is_done = True
-        refuse_other_notations(self._condition, self._texts, self._source)
-        times = self._times
+        refuse_other_notations(self._roles.where, self.texts, self._source)
+        times = self._roles.times
         if times is not None and times.format is not None:
-            notation = Notation.of(self._texts[times.column], "", times.format)
+            notation = Notation.of(self.texts[times.column], "", times.format)
             if notation.is_mostly_other:
                 raise other_format(times, self._source)
-
-
-def _texts_of(column: pa.Array, most: int) -> list[str]:
-    """Return the first texts of a column that stand for a value; none if it is of another type."""
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    kind = value_type(column.type)
-    if most <= 0 or not (is_text(kind) or pa.types.is_string_view(kind)):
-        return []
-    values = present(decoded(column).cast(pa.large_string())).drop_null()
-    texts: list[str] = values[:most].to_pylist()
-    return texts
 
 
 def other_format(times: Times, source: str) -> DataError:

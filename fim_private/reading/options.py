@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 from numbers import Integral
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +62,8 @@ class MissingUser(StrEnum):
 # What separates fields, in the order in which they are tried; and names for what is hard to type.
 DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+# an ASCII character that is neither a letter nor a digit, nor ends a line, nor quotes
+_DELIMITER = re.compile(r'[^"\r\n\0A-Za-z0-9\x80-\U0010ffff]')
 # All that a dialect has, and what of it says nothing of a table.
 DIALECT = ("delimiter", "header", "encoding", "input_format", "skip_rows")
 _OF_TEXT = ("delimiter", "header", "encoding", "skip_rows")
@@ -85,7 +90,7 @@ class Dialect:
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _codec(self.encoding))
         _check_member("input_format", self.input_format, InputForm)
-        if not _is_between(0, self.skipped, _MOST_ROWS):
+        if not _is_between(self.skipped, 0, _MOST_ROWS):
             raise _wrong("skip_rows", f"a whole number from 0 to {_MOST_ROWS}", self.skip_rows)
 
     @property
@@ -113,13 +118,16 @@ class Dialect:
 
 def not_utf8(text_name: str) -> DataError:
     """Return the error for text of an unknown encoding. text_name: what it calls the text."""
-    message = f"{text_name} is not UTF-8 text; name its encoding with {parameter('encoding')}"
-    error = unclear(f"{message}, such as {USUAL_ENCODING}", {"encoding": USUAL_ENCODING})
+    error = unclear(
+        f"{text_name} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as "
+        f"{USUAL_ENCODING}",
+        {"encoding": USUAL_ENCODING},
+    )
     error.is_of_a_line = True
     return error
 
 
-def _is_between(least: int, value: object, most: int) -> bool:
+def _is_between(value: object, least: int, most: int) -> TypeGuard[int]:
     """Tell whether a value is a whole number from one number to another."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
@@ -135,8 +143,7 @@ def _one_character(name: str, delimiter: object) -> str | None:
     character = ""
     if isinstance(delimiter, str):
         character = _NAMES.get(delimiter.lower(), delimiter)
-    is_ascii = len(character) == 1 and character.isascii()
-    if not is_ascii or character in '"\r\n\0' or character.isalnum():
+    if not _DELIMITER.fullmatch(character):
         raise _wrong(name, "one character, such as ';', or tab", delimiter)
     return character
 
@@ -150,8 +157,6 @@ def _codec(encoding: object) -> str:
     """Return the name by which Python knows a text encoding."""
     try:
         codec = codecs.lookup(encoding)  # type: ignore[arg-type]
-        if not codec._is_text_encoding:
-            raise LookupError
         "é".encode(codec.name, "replace").decode(codec.name)
     except (LookupError, TypeError, ValueError):
         expected = "the name of a text encoding, such as utf-8 or cp1252"
@@ -194,12 +199,11 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
             f"such as A,B,C (a list taken from the data would not be private)"
         )
     names = _segment_names(segments)
-    if max_segments is None:
-        return Segments(by, names)
-    if not isinstance(max_segments, int) or not _is_between(1, max_segments, len(names)):
+    most = 1 if max_segments is None else max_segments
+    if not _is_between(most, 1, len(names)):
         limits = f"a whole number from 1 to that of the segments, {len(names)}"
-        raise _wrong("max_segments", limits, max_segments)
-    return Segments(by, names, max_segments)
+        raise _wrong("max_segments", limits, most)
+    return Segments(by, names, most)
 
 
 def _segment_names(segments: object) -> tuple[str, ...]:
@@ -207,37 +211,28 @@ def _segment_names(segments: object) -> tuple[str, ...]:
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not isinstance(segments, Iterable):
         raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
+    listed = [*segments]
     try:
-        listed = [*segments]
         if isinstance(segments, str):
-            listed = _split_names(segments)
-        for name in listed:
-            is_name = isinstance(name, str | Integral) and not isinstance(name, bool)
-            if not is_name or is_missing(name):
-                raise _wrong("segments", "names, texts or whole numbers", name)
+            fields = chain.from_iterable(csv.reader(segments.splitlines(), skipinitialspace=True))
+            listed = [name for name in fields if name.strip()]
         names = tuple(str(integer_or_text(name)) for name in listed)
         "".join(names).encode()
-    except ParameterError:
-        raise
     except (csv.Error, ValueError):
         raise ParameterError(
             f"{parameter('segments')} must be names of valid text, none very long"
         ) from None
-    if not names:
-        raise ParameterError(f"{parameter('segments')} must name one segment or more")
-    if len(names) > _MOST_SEGMENTS:
+    for name in listed:
+        is_name = isinstance(name, str | Integral) and not isinstance(name, bool)
+        if not is_name or is_missing(name):
+            raise _wrong("segments", "names, texts or whole numbers", name)
+    if not 1 <= len(names) <= _MOST_SEGMENTS:
         raise ParameterError(
-            f"{parameter('segments')} must name at most {_MOST_SEGMENTS:,} segments"
+            f"{parameter('segments')} must name one segment or more, and at most {_MOST_SEGMENTS:,}"
         )
     if len({*names}) < len(names):
         raise ParameterError(f"{parameter('segments')} names a segment twice; name each once")
     return names
-
-
-def _split_names(text: str) -> list[str]:
-    """Return the names in a text with commas; an empty one is none."""
-    rows = csv.reader(text.splitlines(), skipinitialspace=True)
-    return [name for row in rows for name in row if name.strip()]
 
 
 @dataclass(frozen=True)
@@ -290,10 +285,11 @@ class Times:
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)
         distinct_days, day_number = np.unique(days, return_inverse=True)
-        places = np.full(len(distinct_days), -1, dtype=np.int32)
-        for place, period in enumerate(self.periods):
-            is_inside = (period.first <= distinct_days) & (distinct_days <= period.last)
-            places[is_inside] = place
+        is_inside = [
+            (period.first <= distinct_days) & (distinct_days <= period.last)
+            for period in self.periods
+        ]
+        places = np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)
         return places[day_number]
 
     def stretches(self, days: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -325,8 +321,12 @@ def times_of(
         raise _wrong("time", "the name of a column, as text", time)
     by_user = options.get("user") is not None
     per = options.get("per")
-    if per is not None:
-        _check_per(per, by_user)
+    if per is not None and per not in KINDS:
+        raise _wrong("per", f"one of {', '.join(KINDS)}", per)
+    if per is not None and not by_user:
+        raise ParameterError(
+            f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
+        )
     missing = options.get("missing_time")
     if missing not in (None, "drop"):
         raise _wrong("missing_time", "drop, which leaves out rows without a time", missing)
@@ -338,16 +338,6 @@ def times_of(
     return Times(time, periods, per, missing, released_apart, by_user, time_format)
 
 
-def _check_per(per: object, by_user: bool) -> None:
-    """Raise ParameterError for what is no kind of period, or if no column names users."""
-    if per not in KINDS:
-        raise _wrong("per", f"one of {', '.join(KINDS)}", per)
-    if not by_user:
-        raise ParameterError(
-            f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
-        )
-
-
 @dataclass(frozen=True)
 class Reading:
     """What a caller says of a source: the names of columns, and how it is to be read.
@@ -356,9 +346,9 @@ class Reading:
     """
 
     user: str | None = None
-    # one column, or several that name it together; so is item
-    basket: tuple[str, ...] | None = None
-    item: tuple[str, ...] | None = None
+    # no column, one, or several that name it together; so is item
+    basket: tuple[str, ...] = ()
+    item: tuple[str, ...] = ()
     items: str | None = None
     missing_user: str | None = None  # the rule for rows without a user; None to refuse them
     dialect: Dialect = field(default_factory=Dialect)
@@ -385,7 +375,7 @@ class Reading:
                 raise _wrong(name, "the name of a column, as text", column)
         _check_member("missing_user", self.missing_user, MissingUser)
         self._check_together()
-        self._check_key("basket", self.basket or ())
+        self._check_key("basket", self.basket)
         if self.user is not None:
             self._check_key("user", (self.user,))
             if self.times is not None and self.times.column == self.user:
@@ -393,30 +383,30 @@ class Reading:
 
     def _check_together(self) -> None:
         """Raise ParameterError if an option lacks one that it needs, or excludes another."""
-        item, items, basket = parameter("item"), parameter("items"), parameter("basket")
         if self.missing_user is not None and self.user is None:
             raise ParameterError(
                 f"{parameter('missing_user')} needs {parameter('user')} too: the column that "
                 f"names the user of each row"
             )
-        if self.item is not None and self.items is not None:
+        if self.item and self.items is not None:
             raise ParameterError(
-                f"{item} and {items} exclude each other: {item} for one row per item, "
-                f"{items} for a list column"
+                f"{parameter('item')} and {parameter('items')} exclude each other: "
+                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
             )
-        if self.item is not None and self.basket is None:
+        if self.item and not self.basket:
             raise ParameterError(
-                f"{item} needs {basket} too: one row per item takes both column names"
+                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes "
+                f"both column names"
             )
-        if self.split is not None and len(self.item or ()) > 1:
+        if self.split is not None and len(self.item) > 1:
             raise ParameterError(
                 f"{parameter('split')} is for one column whose cells are lists of items, "
-                f"and {item} names several"
+                f"and {parameter('item')} names several"
             )
 
     def _check_key(self, key: str, columns: tuple[str, ...]) -> None:
         """Raise ParameterError if the columns of a key, a basket or a user, have another role."""
-        if not {*(self.item or ())}.isdisjoint(columns):
+        if not {*self.item}.isdisjoint(columns):
             raise _same_column(key, "item")
         if self.items in columns:
             raise _same_column(key, "items")
@@ -430,7 +420,7 @@ class Reading:
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.head or self.item is not None or len(self.dialect.given()) > 0
+        return self.head or len(self.item) > 0 or len(self.dialect.given()) > 0
 
     @property
     def parts(self) -> Segments | None:
@@ -445,18 +435,22 @@ class Reading:
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
-        columns: list[tuple[str, Sequence[str | None]]] = [
-            ("user", [self.user]),
-            ("basket", self.basket or ()),
-            ("item", self.item or ()),
-            ("items", [self.items]),
-            ("where", columns_of(self.where)),
+        columns: dict[str, Sequence[str | None]] = {
+            "user": [self.user],
+            "basket": self.basket,
+            "item": self.item,
+            "items": [self.items],
+            "where": columns_of(self.where),
+        }
+        for name, choice in (("by", self.by), ("time", self.times)):
+            if choice is not None:
+                columns[name] = [choice.column]
+        return [
+            (name, column)
+            for name, named in columns.items()
+            for column in named
+            if column is not None
         ]
-        if self.by is not None:
-            columns.append(("by", [self.by.column]))
-        if self.times is not None:
-            columns.append(("time", [self.times.column]))
-        return [(name, column) for name, named in columns for column in named if column is not None]
 
     def choices(self) -> list[str]:
         """Return which parameters were given that need a source with columns."""
@@ -484,10 +478,10 @@ def _same_column(first: str, second: str) -> ParameterError:
     return ParameterError(f"{parameter(first)} and {parameter(second)} name the same column")
 
 
-def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the columns that a parameter names, by one text or a list of texts; None for none."""
+def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns that a parameter names, by one text or a list of texts."""
     if columns is None:
-        return None
+        return ()
     if isinstance(columns, str):
         return (columns,)
     is_list = isinstance(columns, list | tuple)

@@ -11,8 +11,9 @@ import csv
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,13 @@ from fim_private.reading.options import DELIMITERS, Dialect, InputForm
 from fim_private.reading.values import (
     arrow_of,
     arrow_strings,
+    decoded,
     is_missing,
     is_string_type,
+    present,
     value_type,
 )
+from fim_private.reading.where import is_text
 
 SAMPLE = 200  # so many lines, or cells, are looked at
 _CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line
@@ -50,36 +54,23 @@ _NAMES = ("basket", "delimiter", "input_format", "item", "skip_rows")
 _PARAMETERS = {name: parameter(name) for name in _NAMES}
 
 
-class OtherReading(NamedTuple):
-    """What a text seems to be instead of baskets.
-
-    Attributes:
-        problem: What a refusal says of it.
-        options: The options that the problem names and that read the text, none if they are not
-            known, or None if no option does.
-    """
-
-    problem: str
-    options: OptionValues | None = None
-
-
 @dataclass(frozen=True)
 class _Sample:
     """The first lines of a text that are not blank, and how they are about to be read.
 
     Attributes:
+        name: The name of the text in errors.
         numbers: How many lines stand above each.
         lines: The lines.
-        rows: Their fields.
         form: lines or fimi.
         delimiter: The character that is about to cut them.
         dialect: What a caller said of the text.
         is_told: Whether a line above names the delimiter.
     """
 
+    name: str
     numbers: Sequence[int]
     lines: Sequence[str]
-    rows: Sequence[list[str]]
     form: InputForm
     delimiter: str
     dialect: Dialect
@@ -94,6 +85,15 @@ class _Sample:
     def is_spaced(self) -> bool:
         return self.form is InputForm.FIMI
 
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The fields of each line."""
+        return self.cut_at(self.delimiter)
+
+    def cut_at(self, delimiter: str) -> list[list[str]]:
+        """Return the fields of each line, without quotes, cut at a delimiter."""
+        return [_bare_fields(line, delimiter) for line in self.lines]
+
     def widest_delimiter(self, place: int) -> str:
         """Return the delimiter that cuts one of the lines into the most fields."""
         line = self.lines[place]
@@ -101,6 +101,10 @@ class _Sample:
             return "\t"
         delimiters = (self.delimiter, *DELIMITERS)
         return max(delimiters, key=lambda delimiter: len(fields_of(line, delimiter)))
+
+    def refusal(self, problem: str, options: OptionValues | None = None) -> DataError:
+        """Return the error that says what the text seems to be instead. options: see DataError."""
+        return unclear(f"{self.name} {problem}", options)
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
@@ -130,13 +134,11 @@ def refuse_other_readings(
 
     Args:
         lines: Its first lines, without their ends.
-        form: lines or fimi, as which they are about to be read. (Sequences of SPMF are clear.)
+        form: lines or fimi, as which they are about to be read.
         delimiter: The character that is about to cut them.
         dialect: What a caller said of the text.
         name: The name of the text in errors.
     """
-    if dialect.form is not None or form is InputForm.SPMF:
-        return
     numbered = [
         (number, line[:_CHARACTERS])
         for number, line in enumerate(lines, dialect.skipped)
@@ -148,12 +150,9 @@ def refuse_other_readings(
     if not numbered:
         return
     numbers, short = zip(*numbered, strict=True)
-    rows = [_bare_fields(line, delimiter) for line in short]
-    sample = _Sample(numbers, short, rows, form, delimiter, dialect, is_told)
+    sample = _Sample(name, numbers, short, form, delimiter, dialect, is_told)
     for check in _CHECKS:
-        reading = check(sample)
-        if reading is not None:
-            raise unclear(f"{name} {reading.problem}", reading.options)
+        check(sample)
 
 
 def _shown(delimiter: str) -> str:
@@ -185,23 +184,18 @@ class _Look:
     problem: str
     options: OptionValues | None = None
 
-    def __call__(self, sample: _Sample) -> OtherReading | None:
-        if not self.has_look(sample):
-            return None
-        words = {**_PARAMETERS, "as_lines": sample.as_lines}
-        return OtherReading(self.problem.format_map(words), self.options)
+    def __call__(self, sample: _Sample) -> None:
+        if self.has_look(sample):
+            words = {**_PARAMETERS, "as_lines": sample.as_lines}
+            raise sample.refusal(self.problem.format_map(words), self.options)
 
 
-def _any_line(pattern: str) -> Callable[[_Sample], bool]:
-    """Return what tells whether a line has a pattern."""
-    search = re.compile(pattern, re.IGNORECASE).search
-    return lambda sample: any(map(search, sample.lines))
-
-
-def _most_lines(pattern: str) -> Callable[[_Sample], bool]:
-    """Return what tells whether most lines have a pattern."""
+def _lines(pattern: str, *, most: bool = False) -> Callable[[_Sample], bool]:
+    """Return what tells whether a line, or most of the lines, have a pattern."""
     search = re.compile(pattern, re.ASCII).search
-    return lambda sample: _most(search, sample.lines)
+    if most:
+        return lambda sample: _most(search, sample.lines)
+    return lambda sample: any(map(search, sample.lines))
 
 
 def _is_orange(sample: _Sample) -> bool:
@@ -249,17 +243,13 @@ def _has_an_open_quote(sample: _Sample) -> bool:
     return False
 
 
-def _has_a_separator_line(sample: _Sample) -> bool:
-    return sample.is_told and not sample.dialect.skipped
-
-
 # -------------------- tables with names of columns
 
 
-def _names_of_columns(sample: _Sample) -> OtherReading | None:
+def _names_of_columns(sample: _Sample) -> None:
     """A first line that looks like names of columns, of which none comes again below."""
     if sample.dialect.header is not None:
-        return None
+        return
     delimiter = sample.widest_delimiter(0)
     first = [field.strip() for field in fields_of(sample.lines[0], delimiter)]
     bare = _bare_fields(sample.lines[0], delimiter)
@@ -267,7 +257,7 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     places = columns.numbered(columns.suggested(first)[0])
     dialect, also_say = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:
-        return OtherReading(
+        raise sample.refusal(
             f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: "
             f"say {parameter('input_format')} wide{also_say}, or {sample.as_lines} if its first "
             f"line is a basket",
@@ -277,11 +267,11 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     # Names of both are no basket, also where they stand again below.
     is_named = sum(map(columns.suggests_a_column, first)) >= _FEW
     if not is_named or (comes_again and not roles):
-        return None
+        return
     such_as, options = "", {}
     if roles:
         such_as, options = f", such as {columns.named_roles(roles)}", {**roles, **dialect}
-    return OtherReading(
+    raise sample.refusal(
         f"looks like one row per item, with a header: name its columns with {parameter('basket')} "
         f"and {parameter('item')}{such_as}{also_say}; or say {sample.as_lines} if line 1 is a "
         f"basket",
@@ -310,13 +300,12 @@ def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[Optio
     return options, also_say
 
 
-def _title(sample: _Sample) -> OtherReading | None:
+def _title(sample: _Sample) -> None:
     """A title, or lines of few fields, above a line of names, or above the rows of a table."""
     if sample.dialect.header is not None:
-        return None
+        return
     for place in range(1, min(LOOKED_AT, len(sample.lines))):
-        delimiter = sample.widest_delimiter(place)
-        rows = [_bare_fields(line, delimiter) for line in sample.lines]
+        rows = sample.cut_at(sample.widest_delimiter(place))
         above, rows = rows[:place], rows[place:]
         names = list(filter(None, rows[0]))
         if any(2 * sum(map(bool, row)) > len(names) for row in above):
@@ -324,27 +313,24 @@ def _title(sample: _Sample) -> OtherReading | None:
         is_long = columns.likely_roles(names)
         is_wide = columns.numbered(columns.suggested(names)[0]) and not _come_again(names, rows[1:])
         if is_long or is_wide or (len(rows) > _SOME and _are_of_a_table(rows)):
-            return OtherReading(
+            raise sample.refusal(
                 f"seems to have a title above a table: say {parameter('skip_rows')} "
                 f"{sample.numbers[place]} to skip it, or {sample.as_lines} if each line is a basket"
             )
-    return None
 
 
 # -------------------- lines that are cut in another way
 
 
-def _lists_in_lines(sample: _Sample) -> OtherReading | None:
+def _lists_in_lines(sample: _Sample) -> None:
     """Lines that are lists of items as a cell of a table holds them: in quotes, or in brackets."""
-    insides = [inside_of_list(line) for line in sample.lines]
-    lists = [inside for inside in insides if inside is not None]
-    pairs = zip(sample.lines, insides, strict=True)
-    cut = sum(inside is None and _delimiter_in([line]) is not None for line, inside in pairs)
-    split = _delimiter_in(lists)
-    is_most = 2 * len(lists) >= len(sample.lines) - 1
-    if split is None or not is_most or _RARE * cut > len(sample.lines):
-        return None
-    return OtherReading(
+    plain = [line for line in sample.lines if inside_of_list(line) is None]
+    cut = [line for line in plain if _delimiter_in([line])]
+    split = _delimiter_in([*filter(None, map(inside_of_list, sample.lines))])
+    is_most = 2 * len(plain) <= len(sample.lines) + 1
+    if split is None or not is_most or _RARE * len(cut) > len(sample.lines):
+        return
+    raise sample.refusal(
         f"has lines that are lists of items, in quotes or brackets: say {parameter('split')} "
         f"{_shown(split)} (and {parameter('header')} if the first line names them), or "
         f"{sample.as_lines} if that is part of the items",
@@ -379,28 +365,25 @@ def items_of_line(line: str, split: str) -> list[str]:
     return items_of_cell(line if inside is None else inside, split)
 
 
-def _other_delimiter(sample: _Sample) -> OtherReading | None:
+def _other_delimiter(sample: _Sample) -> None:
     """Lines that another delimiter cuts, and this one, or white space, does not."""
     if sample.dialect.delimiter is not None:
-        return None
+        return
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     for delimiter in DELIMITERS:
         if not _may_separate(sample, delimiter, unquoted):
             continue
-        one_hot = _one_hot(sample, delimiter)
-        if one_hot is not None:
-            return one_hot
+        _one_hot(sample, delimiter)
         separator = "tabs" if delimiter == "\t" else repr(delimiter)
         usual = "white space" if sample.is_spaced else repr(sample.delimiter)
         # Of a few lines here and there only the data's owner knows what they are.
         is_usual = 2 * sum(delimiter in line for line in unquoted) >= len(unquoted)
-        return OtherReading(
+        raise sample.refusal(
             f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
             f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per "
             f"item name {parameter('basket')} and {parameter('item')}",
             {"delimiter": _spoken(delimiter)} if is_usual else None,
         )
-    return None
 
 
 def _may_separate(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> bool:
@@ -428,18 +411,16 @@ def _cuts(delimiter: str, line: str) -> bool:
 # -------------------- rows of a table, by what is in them
 
 
-def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | None:
+def _one_hot(sample: _Sample, delimiter: str | None = None) -> None:
     """Nothing but 0 and 1, or quantities of which some are 0, with or without names.
 
     delimiter: another than that which is about to cut the lines.
     """
     delimiter = delimiter or sample.delimiter
-    rows = [_bare_fields(line, delimiter) for line in sample.lines]
+    rows = sample.cut_at(delimiter)
     is_headed = _headed_one_hot(rows)
-    if is_headed is None:
-        return None
-    names = rows[0] if is_headed else []
-    return _as_one_hot(sample, delimiter, names)
+    if is_headed is not None:
+        raise _as_one_hot(sample, delimiter, rows[0] if is_headed else [])
 
 
 def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
@@ -490,26 +471,26 @@ def _are_quantities(cells: Sequence[str]) -> bool:
     return has_zero and all(is_missing(cell) or _is_quantity(cell) for cell in cells)
 
 
-def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> OtherReading:
-    """Return the reading as a one-hot table, whose columns may have names."""
+def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> DataError:
+    """Return the refusal of a one-hot table, whose columns may have names."""
     options, also_say = _dialect(sample, delimiter, is_headed=len(names) > 0)
-    return OtherReading(
+    return sample.refusal(
         f"looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
         f"{parameter('input_format')} one-hot{also_say}, or {sample.as_lines} if these are items",
         {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(names), **options},
     )
 
 
-def _matrix(sample: _Sample) -> OtherReading | None:
+def _matrix(sample: _Sample) -> None:
     """Lines of as many values each, most of which have a value twice: baskets have none twice."""
-    rows = [*zip(*_columns(sample.rows), strict=True)]
-    if len(rows) < _FEW or len(rows[0]) < _SEVERAL or not _most(_repeats, rows):
-        return None
-    cells = [cell for cell in chain.from_iterable(rows) if not is_missing(cell)]
+    rows = sample.rows
+    if len(rows) < _FEW or len(_columns(rows)) < _SEVERAL or not _most(_repeats, rows):
+        return
+    cells = [*chain.from_iterable(rows)]
     has_zero = any(cell.casefold() in values.FALSE_TEXTS for cell in cells)
     if has_zero and all(map(is_presence, cells)):
-        return _as_one_hot(sample, sample.delimiter)
-    return OtherReading(
+        raise _as_one_hot(sample, sample.delimiter)
+    raise sample.refusal(
         "looks like a matrix with a value in every column, not like baskets. Write items such as "
         f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot. "
         f"Say {sample.as_lines} if these are items"
@@ -517,8 +498,8 @@ def _matrix(sample: _Sample) -> OtherReading | None:
 
 
 def is_presence(cell: str) -> bool:
-    """Tell whether a text says that a basket has an item, or that it does not: yes, 0, 2.5."""
-    return cell.casefold() in _TRUTHS or _is_quantity(cell)
+    """Tell whether a text says if a basket has an item, or says nothing: yes, 0, 2.5, NULL."""
+    return _is_truth(cell) or _is_quantity(cell)
 
 
 def _repeats(row: Sequence[str]) -> bool:
@@ -560,9 +541,9 @@ def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row seems to name the columns below it."""
     if len(first) != len(by_column):
         return False
-    for name, column in zip(first, by_column, strict=True):
-        if all(map(_NUMBER.fullmatch, column)) and not _NUMBER.fullmatch(name):
-            return True
+    numbers = [all(map(_NUMBER.fullmatch, column)) for column in by_column]
+    if not all(map(_NUMBER.fullmatch, compress(first, numbers))):
+        return True
     return any(map(columns.suggests_a_column, first)) and not _come_again(first, by_column)
 
 
@@ -574,19 +555,19 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 _SPMF = {"input_format": str(InputForm.SPMF)}
-_CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
+_CHECKS: tuple[Callable[[_Sample], None], ...] = (
     _Look(
-        _any_line(r"^@(relation|attribute|data)\b"),
+        _lines(r"(?i)^@(relation|attribute|data)\b"),
         "is ARFF, the format of Weka, which is not read: save it as CSV, and read that",
     ),
     _Look(
-        _any_line("^@(CONVERTED_FROM_TEXT|ITEM=)"),
+        _lines("(?i)^@(CONVERTED_FROM_TEXT|ITEM=)"),
         "is in SPMF's format, with the names of items in its first lines: say {input_format} spmf, "
         "or {as_lines} if these lines are baskets",
         _SPMF,
     ),
     _Look(
-        _most_lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$"),
+        _lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$", most=True),
         "looks like SPMF's format of items, their total and their utilities. Keep only what "
         "stands before the first colon, or say {as_lines} if all of it is items",
     ),
@@ -597,11 +578,11 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
         "{input_format} one-hot",
     ),
     _Look(
-        _any_line(r'^\s*\{\s*"'),
+        _lines(r'^\s*\{\s*"'),
         "has lines of JSON: say {input_format} jsonl, or {as_lines} if these are items",
     ),
     _Look(
-        _most_lines(r"(^|\s)-[12]\s*$"),
+        _lines(r"(^|\s)-[12]\s*$", most=True),
         "looks like SPMF's format for sequences, where -1 and -2 are ends: say {input_format} "
         "spmf, or {as_lines} if they are items",
         _SPMF,
@@ -616,14 +597,15 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
     ),
     _title,
     _Look(  # as those of MovieLens
-        _most_lines(r"\S::\S"),
+        _lines(r"\S::\S", most=True),
         "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
         "its place, or say {as_lines} if it is part of the items",
     ),
     _Look(  # milk=2; or libsvm's 7:1 behind a first number
-        _most_lines(
+        _lines(
             r"[^=\s,;|][^=,;|]*=\s*[0-9]+(\.[0-9]+)?\s*($|[\s,;|])"
-            r"|^[^\s,;|]+([\s,;|]+[^:\s,;|]+:[0-9]+(\.[0-9]+)?)+\s*$"
+            r"|^[^\s,;|]+([\s,;|]+[^:\s,;|]+:[0-9]+(\.[0-9]+)?)+\s*$",
+            most=True,
         ),
         "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
         "say {as_lines} if they are part of the items",
@@ -649,7 +631,7 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
         "are part of the items",
     ),
     _Look(
-        _has_a_separator_line,
+        lambda sample: sample.is_told and not sample.dialect.skipped,
         "has a first line that names the delimiter for spreadsheets: say {skip_rows} 1 and "
         "{delimiter}, or {as_lines} if it is a basket",
     ),
@@ -696,9 +678,7 @@ def split_cells(cells: pa.Array, split: str) -> pa.Array:
     Cells are cut at a character; a space means any white space. Brackets around a cell, and quotes
     around an item, are taken off. Text in quotes is not cut.
     """
-    encoded = cells
-    if not pa.types.is_dictionary(cells.type):
-        encoded = as_texts(cells).dictionary_encode()
+    encoded = cells.dictionary_encode()
     texts = as_texts(encoded.dictionary).fill_null("").to_pylist()
     items = [items_of_cell(text, split) for text in texts]
     ends = np.cumsum([0, *map(len, items)], dtype=np.int32)
@@ -710,13 +690,25 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     """Return the items of one cell; see `split_cells`."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] in _BRACKETS:
-        bare = bare[1:-1].strip()
+        bare = bare[1:-1]
     at, plain = re.escape(split), f"[^{re.escape(split)}]*"
     if split == " ":
         at, plain = r"\s+", r"\S*"
     field = rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)"""
     items = ["".join(groups).strip() for groups in re.findall(field, bare)]
     return list(filter(None, items))
+
+
+def first_texts(column: pa.Array, most: int) -> list[str]:
+    """Return the first texts of a column that stand for a value; none if it is of another type."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    kind = value_type(column.type)
+    if most <= 0 or not (is_text(kind) or pa.types.is_string_view(kind)):
+        return []
+    values = present(decoded(column).cast(pa.large_string())).drop_null()
+    texts: list[str] = values[:most].to_pylist()
+    return texts
 
 
 @dataclass
@@ -733,8 +725,7 @@ class FirstCells:
     def see(self, cells: pa.Array) -> None:
         """Look at more cells: (n,) Arrow array of any type. Raises DataError for lists."""
         if self.is_asked and is_string_type(value_type(cells.type)):
-            texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).fill_null("").to_pylist()
-            self._cells += [text for text in texts if text.strip()]
+            self._cells += first_texts(cells, SAMPLE - len(self._cells))
             if len(self._cells) >= SAMPLE:
                 self.done()
 
@@ -742,7 +733,6 @@ class FirstCells:
         """Check the cells that were seen. Raises DataError, whose options have a split."""
         self.is_asked = False
         split = _seeming_split(self._cells)
-        self._cells = []
         if split is not None:
             raise unclear(
                 f"{self.where} looks as if its cells were lists of items: say "
@@ -753,8 +743,8 @@ class FirstCells:
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return the character at which cells seem to be cut; None if they are no lists."""
-    bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
+    """Return the character at which bare cells seem to be cut; None if they are no lists."""
+    bracketed = [cell for cell in cells if cell[:1] + cell[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
         return _delimiter_in(bracketed) or ","
     return next((delimiter for delimiter in DELIMITERS if _seems_to_split(delimiter, cells)), None)
@@ -762,7 +752,7 @@ def _seeming_split(cells: Sequence[str]) -> str | None:
 
 def _seems_to_split(delimiter: str, cells: Sequence[str]) -> bool:
     """Tell whether half of the cells have a delimiter, or some have it between known items."""
-    alone = {cell.strip() for cell in cells}
+    alone = {*cells}
     items_of = [items_of_cell(cell, delimiter) for cell in cells]
     lists = [items for items in items_of if len(items) > 1]
     # One cell may have it, if it has it once: "eggs, large".

@@ -246,7 +246,7 @@ def read_item_list(
                 options = Reading(items=columns.item, query=query, head=True)
                 table = named_source(source, options)
                 if not isinstance(table, ArrowSource):
-                    table = text_table(table, options, InputForm.LONG, head=True)
+                    table = text_table(table, options, InputForm.LONG)
                 return _list_of_table(table, columns, fold_case=fold_case)
             lists = [
                 _list_of_file(file, columns, fold_case=fold_case)

@@ -455,7 +455,7 @@ def _one_of_several(file: File, options: Reading) -> ArrowSource:
                     f"{parameter('input_format')}; or name one file"
                 )
             form = InputForm.WIDE
-        return text_table(file, options, form, file.partitions, head=options.head)
+        return text_table(file, options, form, file.partitions)
 
 
 def _aligned(

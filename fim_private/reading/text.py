@@ -12,10 +12,10 @@ import io
 import re
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain, groupby, islice, takewhile
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ from fim_private.reading.other_readings import (
 )
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, arrow_strings, is_missing
+from fim_private.reading.values import arrow_of, arrow_strings
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed
 # byte order take their mark away.
@@ -76,7 +76,7 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         start += piece
         if len(start) >= _LONGEST_MARK:
             break
-    encoding = _encoding_of(start[:_LONGEST_MARK], encoding)
+    encoding = _encoding_of(start, encoding)
     if encoding in _UTF8:
         yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
         return
@@ -84,9 +84,12 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         for text in codecs.iterdecode(chain([start], pieces), encoding):
             yield text.encode()
     except UnicodeError:
-        problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
         # The option does not fit: whoever guessed it knows now that the guess was wrong.
-        raise unclear(f"{name} {problem}", {"encoding": encoding}) from None
+        raise unclear(
+            f"{name} is not {encoding.upper()} text; name its encoding with "
+            f"{parameter('encoding')}",
+            {"encoding": encoding},
+        ) from None
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
@@ -134,22 +137,20 @@ def without_lines(text: Iterable[bytes], number: int) -> Iterator[bytes]:
             yield rest_of_block
 
 
-def first_lines(block: bytes) -> list[str]:
-    """Return the first lines of a block."""
-    return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
-
-
 def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
-        problem = f"it is damaged, or say its {parameter('encoding')}, such as utf-16"
-        raise damaged_line(f"{name} has a byte that no text has (NUL): {problem}")
+        raise damaged_line(
+            f"{name} has a byte that no text has (NUL): it is damaged, or say its "
+            f"{parameter('encoding')}, such as utf-16"
+        )
     return block
 
 
-def _check_utf8(block: bytes, name: str) -> None:
+def text_of(block: bytes, name: str) -> str:
+    """Return a block as text. Raises DataError if it is not UTF-8."""
     try:
-        block.decode()
+        return block.decode()
     except UnicodeDecodeError:
         raise not_utf8(name) from None
 
@@ -161,7 +162,7 @@ def form_of(file: File, options: Reading) -> InputForm:
     """Return the form of a text that was asked for, or that its options and its suffix say."""
     if options.dialect.form is not None:
         return options.dialect.form
-    if options.basket is not None or options.item is not None or (options.items and options.split):
+    if options.basket or options.item or (options.items and options.split):
         return InputForm.LONG
     if file.suffix == ".spmf":
         return InputForm.SPMF
@@ -178,12 +179,13 @@ def read_text(file: File, options: Reading) -> Transactions:
     form = form_of(file, options)
     if form.is_table:
         return _read_table(file, options, form)
-    dialect = options.dialect
-    split = None
-    if dialect.form is None and form is not InputForm.SPMF:
-        split = options.split
-    _refuse_columns_of_lines(file, options, form, is_split=split is not None)
-    delimiter = _delimiter_of_lines(file, options, form)
+    dialect, split, delimiter = options.dialect, None, options.dialect.delimiter
+    is_open = dialect.form is None and form is not InputForm.SPMF
+    if is_open:  # then the lines themselves are split
+        split, options = options.split, replace(options, split=None)
+    _refuse_columns_of_lines(file, options, form)
+    if delimiter is None:  # a space stands for any white space
+        delimiter = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
     with closing(blocks(file, dialect.encoding)) as whole_text:
         text: Iterator[bytes] = whole_text
         if dialect.form is None:
@@ -192,9 +194,9 @@ def read_text(file: File, options: Reading) -> Transactions:
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)
-        _check_utf8(start, file.name)
-        if split is None:
-            refuse_other_readings(first_lines(start), form, delimiter, dialect, file.name)
+        lines = text_of(start, file.name).split("\n", SAMPLE)[:SAMPLE]
+        if is_open and split is None:
+            refuse_other_readings(lines, form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
         text = chain([start], text)
         if form is InputForm.SPMF:
@@ -207,15 +209,14 @@ def read_text(file: File, options: Reading) -> Transactions:
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
             rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
         purchases = assemble(rows, labels)
-    read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding)
-    if split is not None:
-        read_as = replace(read_as, delimiter=None, split=split)
+    cut_at = delimiter if split is None else None
+    read_as = ReadAs("text", str(form), delimiter=cut_at, encoding=dialect.encoding, split=split)
     return replace(purchases, read_as=read_as)
 
 
 def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
     """Read baskets from a text with columns. Raises DataError, ParameterError."""
-    is_named = form is not InputForm.LONG or None not in (options.item, options.basket)
+    is_named = form is not InputForm.LONG or () not in (options.item, options.basket)
     if options.items is not None:
         is_named = options.split is not None
     if not is_named:
@@ -223,15 +224,10 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
         )
-    if form is not InputForm.LONG:
-        # The columns tell it; whether the form was named matters to what their cells may be.
-        options = replace(options, dialect=replace(options.dialect, input_format=str(form)))
     return read_arrow(text_table(file, options, form), options)
 
 
-def _refuse_columns_of_lines(
-    file: File, options: Reading, form: InputForm, *, is_split: bool
-) -> None:
+def _refuse_columns_of_lines(file: File, options: Reading, form: InputForm) -> None:
     """Raise ParameterError for columns that were named although lines have none."""
     source = "sequences" if form is InputForm.SPMF else "one basket per line"
     if file.suffix in DELIMITER_OF_SUFFIX:
@@ -239,17 +235,7 @@ def _refuse_columns_of_lines(
             f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
             f"{parameter('split')} for a column of lists)"
         )
-    if is_split:  # then the lines themselves are split
-        options = replace(options, split=None)
     options.refuse_columns(source)
-
-
-def _delimiter_of_lines(file: File, options: Reading, form: InputForm) -> str:
-    """Return the character at which lines are cut; a space stands for any white space."""
-    usual = " "
-    if form is InputForm.LINES:
-        usual = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    return options.dialect.delimiter or usual
 
 
 def _start_of(text: Iterator[bytes]) -> bytes:
@@ -334,9 +320,9 @@ def _sequences(text: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
                 runs = groupby(takewhile("-2".__ne__, line.split()), "-1".__ne__)
                 of_user = [
                     [names.get(code, code) for code in run] for is_basket, run in runs if is_basket
-                ]
-                baskets += of_user or [[]]
-                users += [line_number] * max(1, len(of_user))
+                ] or [[]]
+                baskets += of_user
+                users += [line_number] * len(of_user)
         yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
 
 
@@ -348,50 +334,163 @@ _OTHER_LENGTH = (
 _MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
 
-class _Header(NamedTuple):
-    """How the columns of a text are named and cut.
+@dataclass(frozen=True)
+class _Table:
+    """A text with columns, and how they are named and cut.
 
     Attributes:
-        raw: Their names as they are, or numbers, from 1 on, if no line names them.
+        text: The text in UTF-8, which can be read twice.
+        encoding: The encoding that it had.
+        lines: Its first lines.
+        raw: The names of its columns as they are, or numbers, from 1 on, if no line names them.
         delimiter: The character that cuts them.
         lines_before: How many lines stand before that of the names, or before the rows.
         named: Whether a line names them.
     """
 
-    raw: tuple[str, ...]
+    text: File
+    encoding: str
+    lines: Sequence[str]
+    raw: Sequence[str]
     delimiter: str
     lines_before: int
     named: bool
 
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its columns without white space around them."""
+        return [name.strip() for name in self.raw]
 
-def _opened(file: File, encoding: str | None) -> tuple[File, str, bytes]:
-    """Return a text that Arrow can read twice, in UTF-8, its encoding, and its first whole lines.
+    def refuse_title(self, delimiters: Iterable[str], columns: Sequence[str]) -> None:
+        """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
+        above = self.lines_before
+        lines = self.lines[above : above + LOOKED_AT]
+        for delimiter in delimiters:
+            rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
+            refuse_title([*enumerate(rows, above)], columns, self.text.name)
 
-    A pipe, or a text of another encoding, is read into memory.
-    """
-    text = file
-    if file.pipe is None:
-        with file.open() as stream:
-            encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
-    if file.pipe is not None or encoding not in _UTF8:
-        limit, content = memory.current(), bytearray()
-        with file.open() as stream:
-            for piece in _utf8(stream, encoding, file.name):
-                content += piece
-                limit.check(2 * len(content))
-        remote = partial(pa.BufferReader, pa.py_buffer(content))
-        text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
-    with closing(blocks(text, "utf-8")) as lines:
-        return text, encoding or "utf-8", next(lines)
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raise DataError if a column that was named is missing, or there several times.
+
+        The names are not listed: without a header line they would be somebody's purchases.
+        """
+        wrong = next((name for name in columns if self.names.count(name) != 1), None)
+        if wrong is None:
+            return
+        problem = "has more than one" if wrong in self.names else "has no"
+        advice = ": without a line of names its columns are called 1, 2, and so on"
+        if self.named:
+            advice = (
+                f" in its first line, cut at {self.delimiter!r}; name the columns as that line "
+                f"does, or say {parameter('delimiter')}; where no line names them, turn off "
+                f"{parameter('header')}"
+            )
+        raise DataError(f"{self.text.name} {problem} column {wrong!r}{advice}")
+
+    def refuse_damage(self) -> None:
+        """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.
+
+        Arrow takes such quotes as they come: an open one would make one field of the rows behind
+        it.
+        """
+        ends = [self.delimiter.encode(), b"\r", b"\n"]
+        quotes = balance = 0
+        last = b"\n"
+        with self.text.native() as stream:
+            for block in iter(partial(stream.read, memory.BLOCK_BYTES), b""):
+                quotes += _without_nul(self.text.name, block).count(b'"')
+                # Quotes that open a field, and those that close one: a quote beside a delimiter
+                # inside of a field is both.
+                block = last + block
+                balance += sum(block.count(end + b'"') - block.count(b'"' + end) for end in ends)
+                last = block[-1:]
+        balance -= last == b'"'
+        if quotes % 2 or balance:
+            spaced = re.compile(rf'"[ \t]+(?=[{re.escape(self.delimiter)}\r\n]|$)')
+            for _ in self.rows(spaced):
+                pass
+
+    def rows(self, spaced: re.Pattern[str] | None = None) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of the last line of each row, and its fields: those of the names first.
+
+        spaced: matches a quote and the white space behind it, which is taken off.
+        """
+        limit, size = memory.current(), 0
+
+        def bounded(lines: io.TextIOBase) -> Iterator[str]:
+            nonlocal size
+            # A piece at a time: a line may be as long as the file, and a reader of CSV ends it at
+            # a carriage return.
+            line = ""
+            for piece in iter(partial(lines.readline, memory.BLOCK_BYTES), ""):
+                line += piece
+                size += len(piece)
+                limit.check(memory.FIELDS_BYTE * size)
+                if piece.endswith(("\n", "\r")):
+                    yield line
+                    line = ""
+            if line:
+                yield line
+
+        text = self.text.native()
+        with text as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+            lines: Iterator[str] = islice(bounded(stream), self.lines_before, None)
+            if spaced is not None:
+                lines = map(partial(spaced.sub, '"'), lines)
+            reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+            for row in reader:
+                size = 0
+                yield self.lines_before + reader.line_num, row
+
+    def parsed(self, places: Sequence[int], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield the columns at some places, of rows that are all as long."""
+        import pyarrow.csv as arrow_csv
+
+        raw = [self.raw[place] for place in places]
+        convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(raw, pa.string()),
+            include_columns=raw,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        )
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        read = arrow_csv.ReadOptions(
+            # It has to hold two lines; those of many columns are long.
+            block_size=max(memory.BLOCK_BYTES // 2, 4 * sum(len(name) + 1 for name in self.raw)),
+            use_threads=False,  # they read ahead many blocks, and gain nothing here
+            skip_rows=self.lines_before,
+            column_names=None if self.named else self.raw,
+        )
+        text = self.text.native()
+        try:
+            with text as stream, arrow_csv.open_csv(stream, read, parse, convert) as reader:
+                for batch in reader:
+                    yield batch.rename_columns(wanted.names)
+        except pa.ArrowInvalid as error:  # which quotes the line
+            if re.search(r"Expected \d+ columns, got", str(error)):
+                raise damaged_line(f"{self.text.name} {_OTHER_LENGTH}") from None
+            if "invalid UTF8" in str(error):
+                raise not_utf8(self.text.name) from None
+            raise
+
+    def padded(self, places: Sequence[int], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield the columns at some places, of rows that may end before the last of the columns."""
+        rows = (row for _, row in self.rows() if row)
+        if self.named:
+            next(rows, None)
+        for chunk in iter(lambda: [*islice(rows, wanted.rows_at_a_time)], []):
+            if max(map(len, chunk)) > len(self.raw):
+                raise damaged_line(f"{self.text.name} {_OTHER_LENGTH}")
+            columns = [
+                arrow_strings([row[place] if place < len(row) else "" for row in chunk])
+                for place in places
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
 
 def text_table(
-    file: File,
-    options: Reading,
-    form: InputForm,
-    elsewhere: Collection[str] = (),
-    *,
-    head: bool = False,
+    file: File, options: Reading, form: InputForm, elsewhere: Collection[str] = ()
 ) -> ArrowSource:
     """Return a text with columns as a source of record batches.
 
@@ -402,102 +501,92 @@ def text_table(
         options: How it is read, and the columns that were named.
         form: The form of its rows: those of a wide table may be short.
         elsewhere: The columns that it is not expected to have.
-        head: Whether the columns that were named may be missing.
     """
-    text, encoding, block = _opened(file, options.dialect.encoding)
-    named = [name for _, name in options.named() if name not in elsewhere]
-    if not head:
-        _check_utf8(block, file.name)
-    start = block.decode("utf-8", "replace")
-    header = _header_of(start, file, options, named)
-    if len(header.raw) > _MOST_COLUMNS:
+    columns = [name for _, name in options.named() if name not in elsewhere]
+    table = _table_of(file, options, columns)
+    names = table.names
+    if len(names) > _MOST_COLUMNS:
         raise DataError(
             f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item"
         )
-    names = [name.strip() for name in header.raw]
-    is_certain = len(names) > 1 and {*named}.issubset(names)
-    if header.named and not is_certain:
-        _refuse_title_above(start, header, options, {*named}, file.name)
-    if not head:
-        _check_columns(named, names, header, file.name)
+    is_certain = len(names) > 1 and {*columns}.issubset(names)
+    if table.named and not is_certain:
+        delimiter = options.dialect.delimiter
+        table.refuse_title(DELIMITERS if delimiter is None else [delimiter], columns)
+    if not options.head:
+        table.check_columns(columns)
 
     # Of several columns of one name the first is read.
     place_of = {name: place for place, name in reversed([*enumerate(names)])}
 
-    def batches(columns: Wanted) -> Iterator[pa.RecordBatch]:
-        _refuse_damage(text, header)
-        places = [place_of[name] for name in columns.names]
-        read = _padded if form is InputForm.WIDE else _parsed
-        yield from read(text, header, places, columns)
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        table.refuse_damage()
+        read = table.padded if form is InputForm.WIDE else table.parsed
+        yield from read([place_of[name] for name in wanted.names], wanted)
 
     schema = pa.schema([(name, pa.string()) for name in names])
-    return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
+    return ArrowSource(file.name, schema, batches, "text", table.delimiter, table.encoding)
 
 
-def _refuse_title_above(
-    start: str, header: _Header, options: Reading, columns: Collection[str], name: str
-) -> None:
-    """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
-    above = header.lines_before
-    lines = [*islice(io.StringIO(start, newline=""), above, above + LOOKED_AT)]
-    delimiters: Iterable[str] = DELIMITERS
-    if options.dialect.delimiter is not None:
-        delimiters = [options.dialect.delimiter]
-    for delimiter in delimiters:
-        rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
-        refuse_title([*enumerate(rows, above)], columns, name)
+def _opened(file: File, options: Reading) -> tuple[File, str, list[str]]:
+    """Return a text that Arrow can read twice, in UTF-8, its encoding, and its first whole lines.
 
-
-def _check_columns(
-    named: Sequence[str], names: Sequence[str], header: _Header, file_name: str
-) -> None:
-    """Raise DataError if a column that was named is missing, or there several times.
-
-    The names are not listed: without a header line they would be somebody's purchases.
+    A pipe, or a text of another encoding, is read into memory.
     """
-    wrong = next((name for name in named if names.count(name) != 1), None)
-    if wrong is None:
-        return
-    problem = "has more than one" if wrong in names else "has no"
-    if header.named:
-        advice = (
-            f" in its first line, cut at {header.delimiter!r}; name the columns as that line "
-            f"does, or say {parameter('delimiter')}; where no line names them, turn off "
-            f"{parameter('header')}"
-        )
-    else:
-        advice = ": without a line of names its columns are called 1, 2, and so on"
-    raise DataError(f"{file_name} {problem} column {wrong!r}{advice}")
+    text, encoding = file, options.dialect.encoding
+    if file.pipe is None:
+        encoding = _encoding_of(file.start(), encoding)
+    if file.pipe is not None or encoding not in _UTF8:
+        limit, content = memory.current(), bytearray()
+        with file.open() as stream:
+            for piece in _utf8(stream, encoding, file.name):
+                content += piece
+                limit.check(2 * len(content))
+        remote = partial(pa.BufferReader, pa.py_buffer(content))
+        text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
+    with closing(blocks(text, "utf-8")) as lines:
+        block = next(lines)
+    if not options.head:
+        text_of(block, file.name)
+    return text, encoding or "utf-8", block.decode("utf-8", "replace").split("\n")[:-1]
 
 
-def _header_of(start: str, file: File, options: Reading, columns: Collection[str]) -> _Header:
-    """Return the line of names, or the numbers of columns, cut so that it has the named columns.
+def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
+    """Return a text with columns, cut so that it has those that were named.
 
-    Raises DataError if several delimiters would do, ParameterError if none can be told. start: the
-    first lines of the text.
+    Raises DataError if several delimiters would do, ParameterError if none can be told.
     """
-    dialect = options.dialect
-    lines_before, delimiter = dialect.skipped, dialect.delimiter
-    lines = islice(io.StringIO(start, newline=""), lines_before, None)
+    text, encoding, first_lines = _opened(file, options)
+    lines_before, delimiter = options.dialect.skipped, options.dialect.delimiter
+    lines = iter(first_lines[lines_before:])
     line = next(lines, "")
     separator = SEPARATOR_LINE.fullmatch(line)
     if separator is not None:
         delimiter = delimiter or separator[1]
         lines_before += 1
         line = next(lines, "")
-    while line and not line.strip("\r\n"):  # Arrow passes over blank lines
-        line = next(lines, "")
+    line = next(filter(None, chain([line], lines)), "")  # Arrow passes over blank lines
     if not line:
         raise empty(file.name)
     if '"' in line:  # a name in quotes may reach over lines
-        line += "".join(lines)
-    named = dialect.header is not False
+        line = "\n".join([line, *lines])
+    named = options.dialect.header is not False
     delimiters = _delimiters_of(file, named=named) if delimiter is None else [delimiter]
-    headers = [
-        _Header(_names_in(line, delimiter, named=named), delimiter, lines_before, named)
-        for delimiter in delimiters
+    names = [_names_in(line, delimiter, named=named) for delimiter in delimiters]
+    tables = [
+        _Table(text, encoding, first_lines, raw, delimiter, lines_before, named)
+        for raw, delimiter in zip(names, delimiters, strict=True)
     ]
-    return _widest(headers, columns, file.name)
+    fitting = [table for table in tables if {*columns}.issubset(table.names)]
+    # Of several the first, that of the suffix.
+    widest = max(fitting or tables, key=lambda table: len(table.raw))
+    rivals = [table for table in fitting if len(table.raw) == len(widest.raw)]
+    if len(rivals) > 1 and len(widest.raw) > 1:
+        raise DataError(
+            f"the first line of {file.name} can be cut at several delimiters; say "
+            f"{parameter('delimiter')}"
+        )
+    return widest
 
 
 def _delimiters_of(file: File, *, named: bool) -> list[str]:
@@ -513,91 +602,26 @@ def _delimiters_of(file: File, *, named: bool) -> list[str]:
     return [of_suffix]
 
 
-def _names_in(line: str, delimiter: str, *, named: bool) -> tuple[str, ...]:
+def _names_in(line: str, delimiter: str, *, named: bool) -> list[str]:
     """Return the names in a line, or the numbers of its fields if it names no columns."""
     try:
-        fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
+        fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
     except csv.Error:  # a long line that this delimiter does not cut
-        fields = [line.rstrip("\r\n")]
+        fields = [line]
     if named:
-        return tuple(fields)
-    return tuple(str(number) for number in range(1, len(fields) + 1))
+        return fields
+    return [*map(str, range(1, len(fields) + 1))]
 
 
-def _widest(headers: Sequence[_Header], columns: Collection[str], file_name: str) -> _Header:
-    """Return the header of the most columns, of those with all named columns if there are any."""
-    fitting = [header for header in headers if {*columns}.issubset(map(str.strip, header.raw))]
-    candidates = fitting or headers
-    width = max(len(header.raw) for header in candidates)
-    widest = [header for header in candidates if len(header.raw) == width]
-    if fitting and len(widest) > 1 and width > 1:
-        raise DataError(
-            f"the first line of {file_name} can be cut at several delimiters; say "
-            f"{parameter('delimiter')}"
-        )
-    return widest[0]  # that of the suffix, if it is among them
-
-
-def _refuse_damage(text: File, header: _Header) -> None:
-    """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.
-
-    Arrow takes such quotes as they come: an open one would make one field of the rows behind it.
-    """
-    ends = [header.delimiter.encode(), b"\r", b"\n"]
-    quotes = balance = 0
-    last = b"\n"
-    with text.native() as stream:
-        for block in iter(partial(stream.read, memory.BLOCK_BYTES), b""):
-            quotes += _without_nul(text.name, block).count(b'"')
-            # Quotes that open a field, and those that close one: a quote beside a delimiter inside
-            # of a field is both.
-            block = last + block
-            balance += sum(block.count(end + b'"') - block.count(b'"' + end) for end in ends)
-            last = block[-1:]
-    balance -= last == b'"'
-    if quotes % 2 or balance:
-        spaced = re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')
-        for _ in _rows(text, header, spaced):
-            pass
-
-
-def _rows(
-    text: File, header: _Header, spaced: re.Pattern[str] | None = None
-) -> Iterator[list[str]]:
-    """Yield the fields of each row, that of the names first.
-
-    spaced: matches a quote and the white space behind it, which is taken off.
-    """
-    limit, size = memory.current(), 0
-
-    def bounded(lines: io.TextIOBase) -> Iterator[str]:
-        nonlocal size
-        # A piece at a time: a line may be as long as the file, and a reader of CSV ends it at \r.
-        line = ""
-        for piece in iter(partial(lines.readline, memory.BLOCK_BYTES), ""):
-            line += piece
-            size += len(piece)
-            limit.check(memory.FIELDS_BYTE * size)
-            if piece.endswith(("\n", "\r")):
-                yield line
-                line = ""
-        if line:
-            yield line
-
-    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
-        lines: Iterator[str] = islice(bounded(stream), header.lines_before, None)
-        if spaced is not None:
-            lines = map(partial(spaced.sub, '"'), lines)
-        for row in csv.reader(lines, delimiter=header.delimiter, strict=True):
-            size = 0
-            yield row
-
-
-def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
+def damage_of(file: File, options: Reading) -> str | None:
     """Return what is wrong with the first line of a text that cannot be read: for its owner alone.
 
-    It is None if every line can be read. options: those with which the text was refused.
+    It is None if every line can be read, or the text has no columns. options: those with which the
+    text was refused.
     """
+    form = form_of(file, options)
+    if not form.is_table:
+        return None
     number = 1
     with closing(blocks(file, options.dialect.encoding)) as text:
         for block in text:
@@ -609,93 +633,26 @@ def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
                 except UnicodeDecodeError:
                     return f"line {number} is not UTF-8"
                 number += 1
-    return _damaged_row(file, options, form) if form.is_table else None
+    return _damaged_row(file, options, form)
 
 
 def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
-    text, _, block = _opened(file, options.dialect.encoding)
-    named = {name for _, name in options.named()}
-    header = _header_of(block.decode("utf-8", "replace"), file, options, named)
-    width = len(header.raw)
-    items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in named]
-    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
-        lines = islice(stream, header.lines_before, None)
-        reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
-        number = header.lines_before + 1
-        is_data = not header.named
-        try:
-            for row in filter(None, reader):
-                is_short = len(row) < width and form is not InputForm.WIDE
-                if is_short or len(row) > width:
-                    fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
-                    return f"line {number} has {fields}, and the first line {width:,}"
-                if form is InputForm.ONE_HOT and is_data:
-                    cell = _no_presence(row, items)
-                    if cell is not None:
-                        return f"line {number} has {cell}"
-                is_data = True
-                number = header.lines_before + reader.line_num + 1
-        except csv.Error:
-            return f"a double quote in line {number} is not closed, or stands inside a field"
-    return None
-
-
-def _no_presence(row: Sequence[str], items: Sequence[tuple[int, str]]) -> str | None:
-    """Return the first cell of a one-hot row that does not say whether the basket has the item."""
-    for place, name in items:
-        cell = row[place].strip()
-        if not is_missing(cell) and not is_presence(cell):
-            return f"{cell!r} in column {name!r}"
-    return None
-
-
-def _parsed(
-    text: File, header: _Header, places: Sequence[int], wanted: Wanted
-) -> Iterator[pa.RecordBatch]:
-    """Yield the columns at some places, of rows that are all as long."""
-    import pyarrow.csv as arrow_csv
-
-    raw = [header.raw[place] for place in places]
-    convert = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(raw, pa.string()),
-        include_columns=raw,
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=True,
-    )
-    parse = arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True)
-    read = arrow_csv.ReadOptions(
-        # It has to hold two lines; those of many columns are long.
-        block_size=max(memory.BLOCK_BYTES // 2, 4 * sum(len(name) + 1 for name in header.raw)),
-        use_threads=False,  # they read ahead many blocks, and gain nothing here
-        skip_rows=header.lines_before,
-        column_names=None if header.named else list(header.raw),
-    )
+    named = [name for _, name in options.named()]
+    table = _table_of(file, options, named)
+    width, number, is_data = len(table.raw), table.lines_before + 1, not table.named
     try:
-        with text.native() as stream, arrow_csv.open_csv(stream, read, parse, convert) as reader:
-            for batch in reader:
-                yield batch.rename_columns(wanted.names)
-    except pa.ArrowInvalid as error:  # which quotes the line
-        if re.search(r"Expected \d+ columns, got", str(error)):
-            raise damaged_line(f"{text.name} {_OTHER_LENGTH}") from None
-        if "invalid UTF8" in str(error):
-            raise not_utf8(text.name) from None
-        raise
-
-
-def _padded(
-    text: File, header: _Header, places: Sequence[int], wanted: Wanted
-) -> Iterator[pa.RecordBatch]:
-    """Yield the columns at some places, of rows that may end before the last of the columns."""
-    rows = filter(None, _rows(text, header))
-    if header.named:
-        next(rows, None)
-    for chunk in iter(lambda: [*islice(rows, wanted.rows_at_a_time)], []):
-        if max(map(len, chunk)) > len(header.raw):
-            raise damaged_line(f"{text.name} {_OTHER_LENGTH}")
-        columns = [
-            arrow_strings([row[place] if place < len(row) else "" for row in chunk])
-            for place in places
-        ]
-        yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+        for last_line, row in table.rows():
+            is_short = 0 < len(row) < width and form is not InputForm.WIDE
+            if is_short or len(row) > width:
+                fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
+                return f"line {number} has {fields}, and the first line {width:,}"
+            if form is InputForm.ONE_HOT and is_data:
+                for name, cell in zip(table.names, map(str.strip, row), strict=False):
+                    if name not in named and not is_presence(cell):
+                        return f"line {number} has {cell!r} in column {name!r}"
+            is_data = is_data or len(row) > 0
+            number = last_line + 1
+    except csv.Error:
+        return f"a double quote in line {number} is not closed, or stands inside a field"
+    return None

@@ -326,7 +326,7 @@ def _spans_of(reading: Reading) -> list[Span | None]:
     times = reading.times
     if times is None:
         return [None]
-    span = Span(times.how, tuple(sorted(reading.basket or ())), times.per)
+    span = Span(times.how, tuple(sorted(reading.basket)), times.per)
     # A query may choose rows by time, and so give a basket another period than it has in other
     # releases.
     if not times.periods or reading.from_query:
@@ -339,7 +339,7 @@ def _unit_columns(run: Run) -> tuple[str, ...] | None:
 
     Returns None if no column names it.
     """
-    user, baskets = run.reading.user, run.reading.basket or ()
+    user, baskets = run.reading.user, run.reading.basket
     if isinstance(run.data, Transactions):
         if run.data.read_as is None:
             return None
@@ -362,8 +362,8 @@ def _recorded_rows(run: Run, scope: Scope) -> dict[str, object]:
         recorded["query"] = True
     if reading.split is not None:
         recorded["split"] = True
-    if len(reading.basket or ()) > 1:
-        recorded["basket_columns"] = len(reading.basket or ())
+    if len(reading.basket) > 1:
+        recorded["basket_columns"] = len(reading.basket)
     if reading.by is not None:
         recorded["segments"] = len(reading.by.names)
         recorded["max_segments"] = reading.by.most

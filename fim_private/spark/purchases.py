@@ -358,7 +358,7 @@ def stored_purchases(
     """
     reader, roles = table.reader, table.reader.roles
     keys = reader.keys
-    if roles.may_hold_lists or FirstTexts(roles, reader.name).columns:
+    if roles.may_hold_lists or FirstTexts(roles, reader.name).texts:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look, reader), _LOOKED).limit(1))
     checksum = Checksum(Randomness().bits(64))
@@ -434,8 +434,7 @@ def _look(reader: RowReader, batches: Batches) -> Batches:
     texts = FirstTexts(roles, reader.name)
     cells = FirstCells(items_name(reader.name, roles), is_asked=roles.may_hold_lists)
     for batch in batches:
-        named = batch.rename_columns(roles.names)
-        texts.see({name: named[name] for name in texts.columns})
+        texts.see(batch.rename_columns(roles.names))
         for chosen in reader.needed(iter([batch])):
             cells.see(chosen[roles.values[0]])
             rows += len(chosen)

@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _TYPE_WIDTH = 40
+# numpy calls all other numbers, and booleans, as Arrow does.
+_FLOATS = {"halffloat": "float16", "float": "float32"}
 
 
 def numpy_of(values: pa.Array) -> NDArray[Any]:
@@ -38,20 +40,12 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
-    """Return numpy's type for a type of Arrow.
+    """Return numpy's type for a type of numbers or booleans of Arrow.
 
     pyarrow's own function imports pandas before version 26.
     """
-    if pa.types.is_boolean(kind):
-        return np.dtype(bool)
-    if pa.types.is_signed_integer(kind):
-        return np.dtype(f"i{kind.bit_width // 8}")
-    if pa.types.is_unsigned_integer(kind):
-        return np.dtype(f"u{kind.bit_width // 8}")
-    if pa.types.is_floating(kind):
-        return np.dtype(f"f{kind.bit_width // 8}")
-    dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
-    return dtype
+    name = str(kind)
+    return np.dtype(_FLOATS.get(name, name))
 
 
 def null_mask(values: pa.Array) -> NDArray[np.bool_]:
@@ -95,7 +89,7 @@ def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:
 
 def is_string_type(kind: pa.DataType) -> bool:
     """Tell whether Arrow stores values of a type as strings."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return kind in (pa.string(), pa.large_string())
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
@@ -237,7 +231,7 @@ def present(values: pa.Array) -> pa.Array:
         return null_where(pc.is_nan(values), values)
     if pa.types.is_fixed_size_binary(kind):
         return present(values.cast(pa.binary()))
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if kind in (pa.binary(), pa.large_binary()):
         bare = pc.replace_substring_regex(values, _BLANK_ENDS, "")
     elif is_string_type(kind):
         bare = pc.utf8_trim_whitespace(values)

@@ -80,19 +80,16 @@ class ColumnTest:
         return self.values
 
     def __str__(self) -> str:
+        column, negated = column_text(self.column), "not " * self.negated
         literals = [*map(_literal, self.values)]
-        negated = "not " * self.negated
-        values = literals[-1:]
-        match self.sign:
-            case "null":
-                return f"{column_text(self.column)} is {negated}null"
-            case "in":
-                values = [f"({', '.join(literals)})"]
-            case "between":
-                values = [" and ".join(literals)]
-            case "like" if self.escape:
-                values += ["escape", _literal(self.escape)]
-        return " ".join([column_text(self.column), f"{negated}{self.sign}", *values])
+        values = " and ".join(literals)  # of between, and for the others the only one
+        if self.sign == "null":
+            return f"{column} is {negated}null"
+        if self.sign == "in":
+            values = f"({', '.join(literals)})"
+        if self.escape:
+            values += f" escape {_literal(self.escape)}"
+        return f"{column} {negated}{self.sign} {values}"
 
 
 @dataclass(frozen=True)
@@ -134,8 +131,9 @@ def tests_of(condition: Condition | None) -> list[ColumnTest]:
 
 def compares_times(condition: Condition | None) -> bool:
     """Tell whether a condition compares any column with a date or a time."""
-    literals = [literal for test in tests_of(condition) for literal in test.literals]
-    return any(moment_in(literal) is not None for literal in literals)
+    return any(
+        moment_in(literal) is not None for test in tests_of(condition) for literal in test.literals
+    )
 
 
 def moment_in(literal: Literal) -> int | None:
@@ -237,11 +235,11 @@ class _Parser:
         sign = self._take(_SIGN)
         if sign is not None:
             return ColumnTest(column, sign.replace("!=", "<>"), (self._value(),))
-        if self._takes("is"):
-            negated = self._takes("not")
+        is_null = self._takes("is")
+        negated = self._takes("not")
+        if is_null:
             self._expect(r"null(?!\w)", "null")
             return ColumnTest(column, "null", (), negated)
-        negated = self._takes("not")
         if self._takes("between"):
             low = self._value()
             self._expect(r"and(?!\w)", "and")
@@ -266,8 +264,7 @@ class _Parser:
                     f"{parameter('where')} must have one character behind escape, such as '!'"
                 )
         itself = re.escape(escape)
-        well_escaped = rf"(?:[^{itself}]|{itself}[%_{itself}])*"
-        if escape and re.fullmatch(well_escaped, pattern, re.DOTALL) is None:
+        if escape and escape in re.sub(f"{itself}[%_{itself}]", "", pattern):
             raise ParameterError(
                 f"{parameter('where')} must have %, _ or itself behind the character of escape "
                 f"in a pattern"
@@ -279,11 +276,10 @@ class _Parser:
         if text is not None:
             return _unquoted(text)
         number = self._take(_TYPED_NUMBER)
-        if number is None:
-            truth_value = r"(?:true|false)(?!\w)"
-            name = "a literal: 'text', a number, true or false"
-            return self._expect(truth_value, name).lower() == "true"
-        return Decimal(number)
+        if number is not None:
+            return Decimal(number)
+        name = "a literal: 'text', a number, true or false"
+        return self._expect(r"(?:true|false)(?!\w)", name).lower() == "true"
 
 
 def _unquoted(text: str) -> str:
@@ -338,7 +334,7 @@ def _itself(character: str) -> str:
 # says none, it is as if there were nothing, and a comparison with nothing is neither true nor
 # false.
 
-_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -433,7 +429,7 @@ def _compared(
     else:
         order = _order(values, literal, test.time_format)
         if order is not None:
-            is_true = arrow_of(_COMPARE[sign](numpy_of(order), 0))
+            is_true = arrow_of(COMPARE[sign](numpy_of(order), 0))
             return null_where(order.is_null(), is_true)
     raise _wrong_type(kind, test, literal, source)
 
@@ -488,14 +484,13 @@ def _order_of_texts(values: pa.Array, literal: Literal) -> pa.Array:
     """Return where texts stand, by what each says, beside a number or a truth value; beside another
     text by their letters.
     """
-    bound: Any = str(literal).strip()
-    if not isinstance(literal, str):
-        bound = meaning(bound, literal)
+    said_by: Callable[[str], Any] = partial(meaning, like=literal)
+    if isinstance(literal, str):
+        said_by = str
+    bound = said_by(str(literal).strip())
 
     def order(text: str) -> int | None:
-        said: Any = text
-        if not isinstance(literal, str):
-            said = meaning(text, literal)
+        said = said_by(text)
         return None if said is None else int(said > bound) - int(said < bound)
 
     return _numbers_of_texts(values, order)
@@ -560,9 +555,7 @@ def named_kind(literal: Literal) -> str:
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether values of a type are compared as texts are."""
-    types = pa.types
-    is_string = types.is_string(kind) or types.is_large_string(kind)
-    return bool(is_string or types.is_binary(kind) or types.is_large_binary(kind))
+    return is_string_type(kind) or kind in (pa.binary(), pa.large_binary())
 
 
 def meaning(
@@ -611,7 +604,7 @@ def may_pass(condition: Condition | None, bounds: Mapping[str, pa.Array], source
         if order is None or order.null_count:
             return _UNKNOWN
         least, most = order.to_pylist()
-        outcomes = {_COMPARE[sign](place, 0) for place in range(least, most + 1)}
+        outcomes = {COMPARE[sign](place, 0) for place in range(least, most + 1)}
         return _known(outcomes.pop()) if len(outcomes) == 1 else _UNKNOWN
 
     # False means that no row is true, true that none is false.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import reduce
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -34,7 +35,7 @@ from fim_private.ledger.storage import LastSeen
 from fim_private.periods import KINDS
 
 if TYPE_CHECKING:
-    import sqlite3
+    from sqlite3 import Connection
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
@@ -242,7 +243,7 @@ class Ledger:
         return self.charged
 
     def _after(
-        self, before: Statement, charges: Sequence[Charge], connection: sqlite3.Connection
+        self, before: Statement, charges: Sequence[Charge], connection: Connection
     ) -> tuple[Statement, list[Entry]]:
         """Return what a ledger adds up to with some charges, and these as entries; LedgerError
         where one is refused.
@@ -257,13 +258,13 @@ class Ledger:
             number, previous = before.seen.entries + 1, before.seen.hash
             entry = Entry(number=number, time=_now(), previous=previous, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
-            before = before.after([entry])
+            before = before.after(entry)
             entries.append(entry)
         if not self._again:
             self._check_new(entries, connection)
         return before, entries
 
-    def _check_new(self, entries: Sequence[Entry], connection: sqlite3.Connection) -> None:
+    def _check_new(self, entries: Sequence[Entry], connection: Connection) -> None:
         """Raise LedgerError if the same was asked before for the same period."""
         by_period: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -291,9 +292,7 @@ class Ledger:
         with storage.opened(self._path) as connection:
             return self._verify_and_note(connection)
 
-    def _verify_and_note(
-        self, connection: sqlite3.Connection, *, verify: bool = False
-    ) -> Statement:
+    def _verify_and_note(self, connection: Connection, *, verify: bool = False) -> Statement:
         """Return what the entries add up to; LedgerError for what is damaged, another ledger than
         before, or older.
         """
@@ -313,26 +312,27 @@ class Ledger:
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not
             # look like a loss.
-            known = None if self._known is None else self._known.seen
             nothing = LastSeen(0, terms.hash, terms.hash, terms.hash, None, {})
-            notes = [note for note in (storage.noted(terms.id), known) if note is not None]
+            known = nothing if self._known is None else self._known.seen
+            notes = [nothing, known, storage.noted(terms.id) or nothing]
             for note in notes:
                 self._check_seen(connection, terms, note)
             seen, first = nothing, None
             if not verify:
-                seen = max([nothing, *notes], key=lambda note: note.entries)
+                seen = max(notes, key=lambda note: note.entries)
             if seen.entries:
                 first = Entry.read(str(storage.entry(connection, 1)[0]))
             rows = storage.entries(connection, after=seen.entries)
             chain = verified_chain(rows, seen.entries, seen.hash)
-            self._known = Statement(self._name, terms, seen, first, closed=closed).after(chain)
+            before = Statement(self._name, terms, seen, first, closed=closed)
+            self._known = reduce(Statement.after, chain, before)
         except NO_RECORD:
             raise self._damaged() from None
         if verify or self._known.seen.entries - seen.entries >= _MANY:
             storage.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
         return self._known
 
-    def _check_seen(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
+    def _check_seen(self, connection: Connection, terms: Terms, seen: LastSeen) -> None:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was
         seen.
         """
@@ -462,12 +462,9 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     earlier = before.terms.renewed or {}
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
-        earlier = {}
-    sums = {name: read(earlier.get(name, "0")) for name in SUMS}
-    spent = sums_written(both(sums, before.spent))
-    if earlier:
-        spent["ledgers"] = str(1 + int(earlier.get("ledgers", "1")))
-    return spent
+        return sums_written(before.spent)
+    sums = both({name: read(earlier[name]) for name in SUMS}, before.spent)
+    return {**sums_written(sums), "ledgers": str(1 + int(earlier.get("ledgers", "1")))}
 
 
 def _now() -> str:

@@ -252,7 +252,7 @@ def _with_time(
     time = _EPOCH + timedelta(microseconds=micros)
     if kind.is_date():
         column = column.cast("timestamp")
-    if kind.is_date() or not kind.timezone:
+    if not column.type().timezone:
         time = time.replace(tzinfo=None)
     return COMPARE[sign](column, ibis.literal(time))
 

@@ -117,7 +117,7 @@ class Ledger:
         """
         _, place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
-        _check_choices(epsilon, rho, composition, unit, per)
+        _check_choices(epsilon, rho, composition, dataset, unit, per)
         if composition is None:
             is_zcdp = rho is not None or exact_delta >= _LEAST_DELTA
             composition = Composition.ZCDP if is_zcdp else Composition.BASIC
@@ -129,8 +129,6 @@ class Ledger:
         exact, most_rho, zcdp_delta = _exact_limits(epsilon, exact_delta, rho)
         if per is not None:
             unit = "user"
-        if dataset is not None:
-            _check_dataset_name(dataset)
         terms = Terms(
             id=uuid4().hex,
             created=_now(),
@@ -409,7 +407,7 @@ def _exact_limits(
 
 
 def _check_choices(
-    epsilon: object, rho: object, composition: str | None, unit: str | None, per: str | None
+    epsilon: object, rho: object, composition: object, dataset: object, unit: object, per: object
 ) -> None:
     """Raise ParameterError for what is none of the choices, and what contradicts another."""
     if (epsilon is None) == (rho is None):
@@ -431,12 +429,8 @@ def _check_choices(
         raise ParameterError(
             f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
         )
-
-
-def _check_dataset_name(dataset: str) -> None:
-    """Raise ParameterError unless the name of a data set is short, and on one line."""
     is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
-    if not is_line or len(dataset) > _LONGEST_NAME:
+    if dataset is not None and not (is_line and len(str(dataset)) <= _LONGEST_NAME):
         raise ParameterError(
             f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
             f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"

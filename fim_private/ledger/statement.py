@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import ClassVar
 
 from fim_private.display import JsonObject, Table
@@ -33,6 +34,13 @@ _COMPOSED = {
 # The sums that limit the releases.
 _LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
 
+# Which units may replace one, by the parameters of entries that choose or divide the units.
+_ALIKE = {
+    "where": "every condition keeps as well",
+    "query": "every query keeps as well",
+    "segments": "counts in the same segments",
+}
+
 
 @dataclass(frozen=True, repr=False)
 class Statement:
@@ -55,7 +63,9 @@ class Statement:
     def after(self, entry: Entry) -> Statement:
         """Return that of a ledger with one more entry, which is known to follow."""
         seen, first = self.seen, self.first or entry
-        columns = entry.unit_columns if seen.unit_columns is None else seen.unit_columns
+        columns = seen.unit_columns
+        if columns is None:
+            columns = entry.unit_columns
         spent = added(seen.spent, [(entry.reach, entry.sums)])
         seen = LastSeen(entry.number, entry.hash, seen.terms, first.hash, columns, spent)
         return replace(self, seen=seen, first=first)
@@ -240,7 +250,10 @@ class Statement:
                 f"{loss} {most_in_words(left[loss])} and delta {most_in_words(left[delta])} are "
                 "left"
             )
-            advice = f"ask with a smaller {parameter(_to_lower(charge, exceeded))}"
+            too_large = "delta"
+            if loss in exceeded:
+                too_large = "epsilon" if charge.parameters.get("rho") is None else "rho"
+            advice = f"ask with a smaller {parameter(too_large)}"
         raise LedgerError(
             f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {loss} "
             f"{least_in_words(cost[loss])} and delta {least_in_words(cost[delta])}; {advice}"
@@ -271,11 +284,13 @@ class Statement:
             who += f" of one {self.terms.per}"
         if self.seen.unit_columns is not None:
             who += f" (named by {_listed(self.seen.unit_columns)})"
-        parameters = {name for entry in self.entries for name in entry.parameters}
-        alike = _alike(parameters) if relation == Neighbors.REPLACE_ONE else ""
+        parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
+        alike = " and ".join(words for name, words in _ALIKE.items() if name in parameters)
+        if relation == Neighbors.REPLACE_ONE and alike:
+            relation += f": replacing it by any other that {alike}"
         if "items_are_public" in parameters:
-            alike += ", among data with the same list of items"
-        return f"It is about {who}, under {relation}{alike}."
+            relation += ", among data with the same list of items"
+        return f"It is about {who}, under {relation}."
 
     def to_dict(self) -> JsonObject:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
@@ -349,24 +364,6 @@ def _as_floats(spent: Sums) -> dict[str, float]:
 def _users_for(per: str | None) -> str:
     """Return in words which purchases of a user are protected together."""
     return "users for good" if per is None else f"what a user buys in one {per}"
-
-
-def _to_lower(charge: Entry, exceeded: Collection[str]) -> str:
-    """Return the parameter that a release has to lower to stay within the sums it exceeds."""
-    if not {"epsilon", "rho"}.intersection(exceeded):
-        return "delta"
-    return "epsilon" if charge.parameters.get("rho") is None else "rho"
-
-
-def _alike(parameters: Collection[str]) -> str:
-    """Return in words which units may replace one, if the entries choose or divide the units."""
-    choosing = {
-        "where": "every condition keeps as well",
-        "query": "every query keeps as well",
-        "segments": "counts in the same segments",
-    }
-    alike = " and ".join(choice for name, choice in choosing.items() if name in parameters)
-    return f": replacing it by any other that {alike}" if alike else ""
 
 
 def _renewal_in_words(renewed: Mapping[str, str]) -> str:

@@ -88,14 +88,16 @@ _REASONS = {
 def _reason(error: Exception) -> str:
     """Return why a database failed, as far as its code or the name of its error tells."""
     state, name = getattr(error, "sqlstate", None), type(error).__name__
-    # ADBC's names say less than its letters: it calls much an OperationalError.
-    if not state and type(error).__module__.startswith("adbc_"):
+    code = name
+    if state:
+        name, code = state, f"SQLSTATE {state}"
+    elif type(error).__module__.startswith("adbc_"):
+        # ADBC's names say less than its letters: it calls much an OperationalError.
         return "it failed"
     for names, reason in _REASONS.items():
-        if (state or name) in names.split():
-            known = reason.format(max_memory=parameter("max_memory"))
-            return f"{known} (SQLSTATE {state})" if state else known
-    return f"it failed (SQLSTATE {state})" if state else f"it failed ({name})"
+        if name in names.split():
+            return f"{reason.format(max_memory=parameter('max_memory'))} ({code})"
+    return f"it failed ({code})"
 
 
 def check_query(source: Source, query: object, name: str = "query") -> None:
@@ -244,7 +246,9 @@ def _select(field: pa.Field, is_sqlite: bool) -> str:
     """
     name: str = '"' + field.name.replace('"', '""') + '"'
     if not is_sqlite:
-        return name if _kind(field) == field.type else f"{name}::text as {name}"
+        if _kind(field) == field.type:
+            return name
+        return f"{name}::text as {name}"
     whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
     return (
         f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
@@ -259,7 +263,9 @@ def _kind(field: pa.Field) -> pa.DataType:
     values = field.type
     while is_list_type(values):
         values = values.value_type
-    return field.type if _PLAIN.fullmatch(str(values)) else pa.string()
+    if _PLAIN.fullmatch(str(values)):
+        return field.type
+    return pa.string()
 
 
 # -------------------- to count in, through Ibis

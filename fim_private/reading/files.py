@@ -222,16 +222,11 @@ def open_file(file: File, *, as_text: bool = False) -> File:
     as_text: whether the caller says that it is text. Raises DataError for no form that can be read,
     and OSError.
     """
-    if file.remote is None:
-        stream = _stream_of(file)
-        if stream is not None:
-            return _pipe(file.path, stream)
+    stream = _stream_of(file)
+    if stream is not None:
+        return _pipe(file.path, stream)
     magic = file.start()
-    if not magic:
-        raise empty(file.name)
-    name = PurePath(file.path.name.lower())
-    compression = _COMPRESSIONS.get(name.suffix)
-    suffix = name.suffix if compression is None else name.with_suffix("").suffix
+    suffix, compression = _suffix_and_compression(file.path)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
@@ -256,6 +251,8 @@ def _stream_of(file: File) -> BinaryIO | None:
 
     Raises DataError for anything else than these, and OSError.
     """
+    if file.remote is not None:
+        return None
     if str(file.path) == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed; name a file")
@@ -268,6 +265,15 @@ def _stream_of(file: File) -> BinaryIO | None:
     if not stat.S_ISREG(mode):
         raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
     return None
+
+
+def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
+    """Return the suffix in small letters, and how a suffix behind it says that it is compressed."""
+    name = PurePath(path.name.lower())
+    compression = _COMPRESSIONS.get(name.suffix)
+    if compression is not None:
+        name = name.with_suffix("")
+    return name.suffix, compression
 
 
 def _of_no_form(name: str, suffix: str) -> DataError:
@@ -283,7 +289,9 @@ def _of_no_form(name: str, suffix: str) -> DataError:
 
 
 def _refuse_others(start: bytes, name: str) -> None:
-    """Raise DataError for a file that begins like a form that is not read."""
+    """Raise DataError for a file that is empty, or begins like a form that is not read."""
+    if not start:
+        raise empty(name)
     form = _first(_OTHERS, start)
     if form is None and _TAG.match(start):
         form = "XML"
@@ -314,8 +322,6 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
         return replace(file, compression=_first(_PACKED, magic))
     if str(path) != "-":
         stream.close()
-    if is_empty:
-        raise empty(name)
     if not magic.startswith(_ZIP):
         _refuse_others(magic, name)
     raise DataError(
@@ -457,5 +463,7 @@ def _partitions(file: str, base: str) -> dict[str, str]:
     for folder in file.removeprefix(base).split("/")[:-1]:
         if folder.find("=") > 0:
             name, _, value = unquote(folder).partition("=")
-            values[name] = "" if value == _NO_VALUE else value
+            if value == _NO_VALUE:
+                value = ""
+            values[name] = value
     return values

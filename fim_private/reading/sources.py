@@ -468,7 +468,9 @@ def _check_type(source: ArrowSource, name: str, kind: pa.DataType) -> None:
     """Raise DataError if a file has no column of a name, or if it has another type."""
     places = source.schema.get_all_field_indices(name)
     if len(places) != 1:
-        count = "more than one" if places else "no"
+        count = "no"
+        if places:
+            count = "more than one"
         raise DataError(f"{source.name} has {count} column {name!r}, as the first file has")
     type_here = common_type(source.schema.field(places[0]).type)
     if type_here != kind and not pa.types.is_null(type_here):

@@ -174,8 +174,12 @@ def _moment(texts: Mapping[str, str]) -> int | None:
     """Return whole microseconds from 1970 to a time, of the texts of its parts, else None."""
     year = int(texts.get("year", 0))
     if "short year" in texts:
-        year = int(texts["short year"])
-        year += 1900 if year >= CENTURY_ENDS else 2000
+        year = 1900 + int(texts["short year"])
+        if year < 1900 + CENTURY_ENDS:
+            year += 100
+    month = int(texts.get("month", 0))
+    if "month" not in texts:
+        month = 1 + _SHORT_MONTHS.index((texts.get("name") or texts["short name"])[:3])
     half_day = int(texts.get("half-day hour", 12))
     if not 1 <= half_day <= 12:
         return None
@@ -185,17 +189,10 @@ def _moment(texts: Mapping[str, str]) -> int | None:
     minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
-        moment = datetime(year, _month(texts), int(texts["day"]), hour, minute, second, micros)
+        moment = datetime(year, month, int(texts["day"]), hour, minute, second, micros)
     except ValueError:
         return None
     return (moment - _EPOCH) // _MICROSECOND
-
-
-def _month(texts: Mapping[str, str]) -> int:
-    name = texts.get("name") or texts.get("short name")
-    if name is not None:
-        return _SHORT_MONTHS.index(name[:3]) + 1
-    return int(texts["month"])
 
 
 def time_format_of(text: object) -> TimeFormat | None:

@@ -194,7 +194,9 @@ class _Parser:
         if taken is not None:
             return taken
         remainder = self._text[self._end :].lstrip()
-        place = shown(remainder) if remainder else "its end"
+        place = "its end"
+        if remainder:
+            place = shown(remainder)
         raise ParameterError(
             f"{parameter('where')} is not understood at {place}: {name} should be there, {_EXAMPLE}"
         )
@@ -430,7 +432,9 @@ def _compared(values: Array, sign: str, literal: Literal, test: ColumnTest, sour
         advice = ": compare it with true or false"
     elif is_time_type(kind):
         advice = ": compare it with a date, such as '2011-01-31'"
-    compared_with = "a pattern" if sign == "like" else named_kind(literal)
+    compared_with = named_kind(literal)
+    if sign == "like":
+        compared_with = "a pattern"
     raise DataError(
         f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
         f"and its type is {shown_type(kind)}{advice}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -156,10 +156,8 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     if "short year" in said:
         short = numbers["short year"]
         year = (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
-    for part, length in (("name", None), ("short name", 3)):
-        if part in said:
-            names = ((said[part] == name[:length], place) for place, name in enumerate(MONTHS, 1))
-            month = ibis.cases(*names).cast("int64")
+    if "month" not in said:
+        month = _month(said)
     hour, minute, second = numbers["hour"], numbers["minute"], numbers["second"]
     is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (hour <= 23)
     if "half" in said:
@@ -171,6 +169,13 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     if "fraction" in said:
         micros += said["fraction"].concat("000000").substr(0, 6).cast("int64")
     return is_time.ifelse(_days(year, month, number), None), micros
+
+
+def _month(said: Mapping[str, Value]) -> Value:
+    """Return the number of a month that is written by its name, or by three letters of it."""
+    text = said.get("name", said.get("short name")).substr(0, 3)
+    months = ((text == name[:3], place) for place, name in enumerate(MONTHS, 1))
+    return ibis.cases(*months).cast("int64")
 
 
 def _length_of_month(year: Value, month: Value) -> Value:

@@ -18,7 +18,7 @@ from fim_private.dp.charge import UNITS, Charge, Charged, Left
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
-from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
+from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import (
     NO_RECORD,
@@ -386,7 +386,7 @@ def _place(path: FilePath) -> tuple[str, Path]:
     try:
         return name, Path(name).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):
-        raise no_ledger(
+        raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
             "such a name; name another"
         ) from None

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fim_private.dp.accountant import SUMS, Reach, Spent
-from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
+from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
 from fim_private.ledger.chain import NO_RECORD
 from fim_private.whole_files import put_in_place, staged, sync_folder
 
@@ -137,7 +137,7 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[Connection]:
     with _explained(path, verb):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise no_ledger(
+            raise NoLedgerError(
                 f"{shown(str(path))} is a folder or a device, and no ledger; name a file"
             )
         if not status.st_size:
@@ -215,7 +215,7 @@ def _check_form(connection: Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (form,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
-        raise no_ledger(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
+        raise NoLedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
     if form not in _FORMS:
         raise LedgerError(
             f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one"
@@ -291,22 +291,22 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except FileExistsError:
-        raise no_ledger(f"{where}: there is such a file already; choose another name") from None
+        raise NoLedgerError(f"{where}: there is such a file already; choose another name") from None
     except FileNotFoundError:
         folder = path.absolute().parent
         if not folder.is_dir():
-            raise no_ledger(
+            raise NoLedgerError(
                 f"{where}: the folder {str(folder)!r} does not exist; create it first"
             ) from None
         todo = f"there is none; {_CREATE}"
         if deed == "create":
             todo = "the system refused; choose another place"
-        raise no_ledger(f"{where}: {todo}") from None
+        raise NoLedgerError(f"{where}: {todo}") from None
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
     except sqlite3.Error as error:
-        kind = no_ledger if _code(error) == _NO_DATABASE else LedgerError
+        kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 

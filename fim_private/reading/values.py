@@ -191,8 +191,6 @@ def integers_as_printed(texts: Array) -> Array:
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
     has_zeros = pc.match_substring_regex(distinct, WITH_ZEROS)
-    if not has_zeros.true_count:
-        return texts
     short = pc.replace_substring_regex(distinct, r"\.0+$", "")
     return pc.if_else(has_zeros, short, distinct).take(encoded.indices)
 

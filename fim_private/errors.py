@@ -136,8 +136,7 @@ class LedgerError(FimPrivateError):
     no_ledger = False
 
 
-def no_ledger(message: str) -> LedgerError:
-    """Return the error for a request that names no ledger."""
-    error = LedgerError(message)
-    error.no_ledger = True
-    return error
+class NoLedgerError(LedgerError):
+    """A request names no ledger."""
+
+    no_ledger = True

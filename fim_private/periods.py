@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice, pairwise
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KINDS = ("day", "week", "month", "quarter", "year")
 PERIODS_A_YEAR = {"day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
+KINDS = tuple(PERIODS_A_YEAR)
 _MOST = 1_000
 _FORMS = "2026, 2026-Q4, 2026-11, 2026-W46 or 2026-11-16"
 _NAME = re.compile(
@@ -187,7 +187,13 @@ def _uncut(
     if start is not None:
         return [Period.of(f"{start}..{end}", "start")]
     if periods is not None:
-        return [Period.of(text, "periods") for text in _names(periods)]
+        names = periods.split(",") if isinstance(periods, str) else periods
+        if not isinstance(names, list | tuple) or not names:
+            raise ParameterError(
+                f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not "
+                f"{shown(periods)}"
+            )
+        return [Period.of(text, "periods") for text in names]
     if name is not None:
         return [Period.of(name)]
     if kind is None:
@@ -197,13 +203,3 @@ def _uncut(
         f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
         f"as {example} (taken from the data it would tell of it)"
     )
-
-
-def _names(periods: object) -> Sequence[object]:
-    """Return the names in a list, or in text with commas."""
-    names = periods.split(",") if isinstance(periods, str) else periods
-    if not isinstance(names, list | tuple) or not names:
-        raise ParameterError(
-            f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not {shown(periods)}"
-        )
-    return names

@@ -103,9 +103,10 @@ class Terms:
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
-        # Ledgers of earlier versions have neither of these.
-        absent = [name for name in ("per", "renewed") if vars(self)[name] is None]
-        record = {name: value for name, value in vars(self).items() if name not in absent}
+        record = {**vars(self)}
+        for name in ("per", "renewed"):  # ledgers of earlier versions have neither of these
+            if record[name] is None:
+                del record[name]
         return _canonical({"schema": SCHEMA, **record, **sums_written(self.limit)})
 
     @property
@@ -225,7 +226,7 @@ class Entry(Charge):
             record["span"] = Span(**{**span, "baskets": tuple(span["baskets"])})
         entry = cls(**record, cost=cost, zcdp=zcdp)
         _ = entry.reach  # raises for no period
-        if entry.record() != text:
+        if entry.hash != hashed(text):
             raise ValueError("no entry of a ledger")
         return entry
 
@@ -252,7 +253,7 @@ def verified_chain(
     """
     for due, (place, record, hash) in enumerate(rows, number + 1):
         entry = Entry.read(record)
-        if not entry.number == place == due or entry.previous != previous or hashed(record) != hash:
+        if not entry.number == place == due or entry.previous != previous or entry.hash != hash:
             raise ValueError("an entry that does not follow")
         previous = hash
         yield entry

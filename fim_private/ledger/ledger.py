@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import reduce
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,7 +18,7 @@ from fim_private.dp.charge import UNITS, Charge, Charged, Left
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
-from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
+from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import (
     NO_RECORD,
@@ -34,7 +35,7 @@ from fim_private.ledger.storage import LastSeen
 from fim_private.periods import KINDS
 
 if TYPE_CHECKING:
-    import sqlite3
+    from sqlite3 import Connection
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
@@ -116,7 +117,7 @@ class Ledger:
         """
         _, place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
-        _check_choices(epsilon, rho, composition, unit, per)
+        _check_choices(epsilon, rho, composition, dataset, unit, per)
         if composition is None:
             is_zcdp = rho is not None or exact_delta >= _LEAST_DELTA
             composition = Composition.ZCDP if is_zcdp else Composition.BASIC
@@ -128,8 +129,6 @@ class Ledger:
         exact, most_rho, zcdp_delta = _exact_limits(epsilon, exact_delta, rho)
         if per is not None:
             unit = "user"
-        if dataset is not None:
-            _check_dataset_name(dataset)
         terms = Terms(
             id=uuid4().hex,
             created=_now(),
@@ -242,7 +241,7 @@ class Ledger:
         return self.charged
 
     def _after(
-        self, before: Statement, charges: Sequence[Charge], connection: sqlite3.Connection
+        self, before: Statement, charges: Sequence[Charge], connection: Connection
     ) -> tuple[Statement, list[Entry]]:
         """Return what a ledger adds up to with some charges, and these as entries; LedgerError
         where one is refused.
@@ -257,13 +256,13 @@ class Ledger:
             number, previous = before.seen.entries + 1, before.seen.hash
             entry = Entry(number=number, time=_now(), previous=previous, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
-            before = before.after([entry])
+            before = before.after(entry)
             entries.append(entry)
         if not self._again:
             self._check_new(entries, connection)
         return before, entries
 
-    def _check_new(self, entries: Sequence[Entry], connection: sqlite3.Connection) -> None:
+    def _check_new(self, entries: Sequence[Entry], connection: Connection) -> None:
         """Raise LedgerError if the same was asked before for the same period."""
         by_period: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -291,9 +290,7 @@ class Ledger:
         with storage.opened(self._path) as connection:
             return self._verify_and_note(connection)
 
-    def _verify_and_note(
-        self, connection: sqlite3.Connection, *, verify: bool = False
-    ) -> Statement:
+    def _verify_and_note(self, connection: Connection, *, verify: bool = False) -> Statement:
         """Return what the entries add up to; LedgerError for what is damaged, another ledger than
         before, or older.
         """
@@ -313,26 +310,27 @@ class Ledger:
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not
             # look like a loss.
-            known = None if self._known is None else self._known.seen
             nothing = LastSeen(0, terms.hash, terms.hash, terms.hash, None, {})
-            notes = [note for note in (storage.noted(terms.id), known) if note is not None]
+            known = nothing if self._known is None else self._known.seen
+            notes = [nothing, known, storage.noted(terms.id) or nothing]
             for note in notes:
                 self._check_seen(connection, terms, note)
             seen, first = nothing, None
             if not verify:
-                seen = max([nothing, *notes], key=lambda note: note.entries)
+                seen = max(notes, key=lambda note: note.entries)
             if seen.entries:
                 first = Entry.read(str(storage.entry(connection, 1)[0]))
             rows = storage.entries(connection, after=seen.entries)
             chain = verified_chain(rows, seen.entries, seen.hash)
-            self._known = Statement(self._name, terms, seen, first, closed=closed).after(chain)
+            before = Statement(self._name, terms, seen, first, closed=closed)
+            self._known = reduce(Statement.after, chain, before)
         except NO_RECORD:
             raise self._damaged() from None
         if verify or self._known.seen.entries - seen.entries >= _MANY:
             storage.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
         return self._known
 
-    def _check_seen(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
+    def _check_seen(self, connection: Connection, terms: Terms, seen: LastSeen) -> None:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was
         seen.
         """
@@ -388,7 +386,7 @@ def _place(path: FilePath) -> tuple[str, Path]:
     try:
         return name, Path(name).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):
-        raise no_ledger(
+        raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
             "such a name; name another"
         ) from None
@@ -409,7 +407,7 @@ def _exact_limits(
 
 
 def _check_choices(
-    epsilon: object, rho: object, composition: str | None, unit: str | None, per: str | None
+    epsilon: object, rho: object, composition: object, dataset: object, unit: object, per: object
 ) -> None:
     """Raise ParameterError for what is none of the choices, and what contradicts another."""
     if (epsilon is None) == (rho is None):
@@ -431,12 +429,8 @@ def _check_choices(
         raise ParameterError(
             f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
         )
-
-
-def _check_dataset_name(dataset: str) -> None:
-    """Raise ParameterError unless the name of a data set is short, and on one line."""
     is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
-    if not is_line or len(dataset) > _LONGEST_NAME:
+    if dataset is not None and not (is_line and len(str(dataset)) <= _LONGEST_NAME):
         raise ParameterError(
             f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
             f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
@@ -462,12 +456,9 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     earlier = before.terms.renewed or {}
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
-        earlier = {}
-    sums = {name: read(earlier.get(name, "0")) for name in SUMS}
-    spent = sums_written(both(sums, before.spent))
-    if earlier:
-        spent["ledgers"] = str(1 + int(earlier.get("ledgers", "1")))
-    return spent
+        return sums_written(before.spent)
+    sums = both({name: read(earlier[name]) for name in SUMS}, before.spent)
+    return {**sums_written(sums), "ledgers": str(1 + int(earlier.get("ledgers", "1")))}
 
 
 def _now() -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from itertools import chain
 from typing import ClassVar
 
 from fim_private.display import JsonObject, Table
@@ -34,6 +34,13 @@ _COMPOSED = {
 # The sums that limit the releases.
 _LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
 
+# Which units may replace one, by the parameters of entries that choose or divide the units.
+_ALIKE = {
+    "where": "every condition keeps as well",
+    "query": "every query keeps as well",
+    "segments": "counts in the same segments",
+}
+
 
 @dataclass(frozen=True, repr=False)
 class Statement:
@@ -53,24 +60,22 @@ class Statement:
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
 
-    def after(self, entries: Iterable[Entry]) -> Statement:
-        """Return that of a ledger with more entries, which are known to follow."""
-        following = tuple(entries)
-        if not following:
-            return self
-        seen, last, first = self.seen, following[-1], self.first or following[0]
-        named = [seen.unit_columns, *(entry.unit_columns for entry in following)]
-        columns = next((names for names in named if names is not None), None)
-        spent = added(seen.spent, ((entry.reach, entry.sums) for entry in following))
-        seen = LastSeen(last.number, last.hash, seen.terms, first.hash, columns, spent)
+    def after(self, entry: Entry) -> Statement:
+        """Return that of a ledger with one more entry, which is known to follow."""
+        seen, first = self.seen, self.first or entry
+        columns = seen.unit_columns
+        if columns is None:
+            columns = entry.unit_columns
+        spent = added(seen.spent, [(entry.reach, entry.sums)])
+        seen = LastSeen(entry.number, entry.hash, seen.terms, first.hash, columns, spent)
         return replace(self, seen=seen, first=first)
 
-    @cached_property
+    @property
     def spent(self) -> Sums:
         """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
         return most_spent(self.seen.spent)
 
-    @cached_property
+    @property
     def promise(self) -> Terms:
         """The terms, with what they leave open as the first entry decided it."""
         return self.terms if self.first is None else self.terms.filled_from(self.first)
@@ -94,9 +99,10 @@ class Statement:
         """
         if self.closed:
             return dict.fromkeys(SUMS, _NOTHING)
-        spent = self.spent if at is None else most_spent(self.seen.spent, at)
-        limit = self.terms.limit
-        return {name: max(limit[name] - spent[name], _NOTHING) for name in SUMS}
+        spent = most_spent(self.seen.spent, at)
+        return {
+            name: max(limit - spent[name], _NOTHING) for name, limit in self.terms.limit.items()
+        }
 
     @property
     def left(self) -> Left:
@@ -151,8 +157,8 @@ class Statement:
                 reach is not None and reach[2] <= period_at(per, reach[1]).last
                 for reach in self.seen.spent
             )
-            cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
-            zcdp = ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"])
+            epsilon, delta, rho, zcdp_delta = self.spent.values()
+            cost, zcdp = PrivacyCost(epsilon, delta), ZcdpCost(rho, zcdp_delta)
             notes.append(of_many(per, cost, zcdp, apart=apart))
         return notes
 
@@ -244,7 +250,10 @@ class Statement:
                 f"{loss} {most_in_words(left[loss])} and delta {most_in_words(left[delta])} are "
                 "left"
             )
-            advice = f"ask with a smaller {parameter(_to_lower(charge, exceeded))}"
+            too_large = "delta"
+            if loss in exceeded:
+                too_large = "epsilon" if charge.parameters.get("rho") is None else "rho"
+            advice = f"ask with a smaller {parameter(too_large)}"
         raise LedgerError(
             f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {loss} "
             f"{least_in_words(cost[loss])} and delta {least_in_words(cost[delta])}; {advice}"
@@ -267,20 +276,21 @@ class Statement:
         unit, relation = self.promise.privacy_unit, self.promise.neighbors
         if unit is None and relation is None:
             return "Its first release decides what it protects, and under which neighbour relation."
-        if unit is None:
-            return f"It is for {relation}; its first release decides the rest."
-        if relation is None:
-            return f"It is for {unit}s; its first release decides the rest."
+        if unit is None or relation is None:
+            known = relation or f"{unit}s"
+            return f"It is for {known}; its first release decides the rest."
         who = "one user, with all their baskets" if unit == "user" else "one basket"
         if self.terms.per is not None:
             who += f" of one {self.terms.per}"
         if self.seen.unit_columns is not None:
             who += f" (named by {_listed(self.seen.unit_columns)})"
-        parameters = {name for entry in self.entries for name in entry.parameters}
-        alike = _alike(parameters) if relation == Neighbors.REPLACE_ONE else ""
+        parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
+        alike = " and ".join(words for name, words in _ALIKE.items() if name in parameters)
+        if relation == Neighbors.REPLACE_ONE and alike:
+            relation += f": replacing it by any other that {alike}"
         if "items_are_public" in parameters:
-            alike += ", among data with the same list of items"
-        return f"It is about {who}, under {relation}{alike}."
+            relation += ", among data with the same list of items"
+        return f"It is about {who}, under {relation}."
 
     def to_dict(self) -> JsonObject:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
@@ -328,9 +338,8 @@ class Statement:
 
     def _table(self) -> Table:
         left = self.left
-        if left.rho is None:
-            loss = f"ε = {most_in_words(left.epsilon)}"
-        else:
+        loss = f"ε = {most_in_words(left.epsilon)}"
+        if left.rho is not None:
             loss = f"ρ = {most_in_words(left.rho)}"
         notes = [f"Left: {loss}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
         if self.outlook is not None:
@@ -355,25 +364,6 @@ def _as_floats(spent: Sums) -> dict[str, float]:
 def _users_for(per: str | None) -> str:
     """Return in words which purchases of a user are protected together."""
     return "users for good" if per is None else f"what a user buys in one {per}"
-
-
-def _to_lower(charge: Entry, exceeded: Collection[str]) -> str:
-    """Return the parameter that a release has to lower to stay within the sums it exceeds."""
-    if not {"epsilon", "rho"}.intersection(exceeded):
-        return "delta"
-    return "epsilon" if charge.parameters.get("rho") is None else "rho"
-
-
-def _alike(parameters: Collection[str]) -> str:
-    """Return in words which units may replace one, if the entries choose or divide the units."""
-    choosing = {"where": "every condition", "query": "every query"}
-    choices = " and ".join(choice for name, choice in choosing.items() if name in parameters)
-    alike = [f"{choices} keeps as well"] if choices else []
-    if "segments" in parameters:
-        alike.append("counts in the same segments")
-    if not alike:
-        return ""
-    return f": replacing it by any other that {' and '.join(alike)}"
 
 
 def _renewal_in_words(renewed: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fim_private.dp.accountant import SUMS, Reach, Spent
-from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
+from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
 from fim_private.ledger.chain import NO_RECORD
 from fim_private.whole_files import put_in_place, staged, sync_folder
 
 if TYPE_CHECKING:
-    import sqlite3
+    from sqlite3 import Connection, Error
 
 
 # "fimL": which of all SQLite files are ledgers.
@@ -43,7 +43,7 @@ _TABLES = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, record TEXT NOT NULL, hash TEXT NOT NULL)",
 )
 # What a file with these and nothing else has as its schema.
-_SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
+_SCHEMA = [("table", table.split()[2], table) for table in _TABLES]
 # A connection may take so many steps of SQLite, and one more for each byte of the file: many times
 # what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
@@ -65,40 +65,44 @@ def create(path: Path, terms: str) -> None:
     """Write a ledger without entries under a name that is free: all of it, or nothing. Raises
     LedgerError.
     """
-    with _explained(path, "create"):
-        # The name is taken first, so that nobody else's file is ever replaced; then the whole
-        # ledger takes its place.
-        _claim(path)
-        try:
-            with TemporaryDirectory(prefix=".fim-private.", dir=path.parent) as beside:
-                new = Path(beside, path.name)
-                _claim(new)
-                _write_new(new, terms)
-                put_in_place(new, path)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+    # The name is taken first, so that nobody else's file is ever replaced; then the whole ledger
+    # takes its place.
+    with (
+        _taken(path),
+        TemporaryDirectory(prefix=".fim-private.", dir=path.parent) as beside,
+    ):
+        new = Path(beside, path.name)
+        _claim(new)
+        _write_new(new, terms)
+        put_in_place(new, path)
 
 
-def renew(connection: sqlite3.Connection, path: Path, aside: Path, terms: str) -> None:
+def renew(connection: Connection, path: Path, aside: Path, terms: str) -> None:
     """Copy a ledger, which is open to be written, to a free name; then give it new terms, and no
     entries.
 
     The copy is closed: it takes no more charges.
     """
-    with _explained(aside, "create"):
-        _claim(aside)
-        try:
-            with closing(_connected(path, "rw")) as whole, closing(_connected(aside, "rw")) as copy:
-                whole.backup(copy)
-                copy.execute(f"PRAGMA user_version = {_CLOSED}")
-            sync_folder(aside.parent)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
+    with _taken(aside):
+        with closing(_connected(path, "rw")) as whole, closing(_connected(aside, "rw")) as copy:
+            whole.backup(copy)
+            copy.execute(f"PRAGMA user_version = {_CLOSED}")
+        sync_folder(aside.parent)
     connection.execute("DELETE FROM entries")
     connection.execute("UPDATE terms SET record = ?", (terms,))
     connection.execute(f"PRAGMA user_version = {_FORM}")
+
+
+@contextmanager
+def _taken(path: Path) -> Iterator[None]:
+    """Take a name that is free, and free it again if what follows fails. Raises LedgerError."""
+    with _explained(path, "create"):
+        _claim(path)
+        try:
+            yield
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _claim(path: Path) -> None:
@@ -113,9 +117,10 @@ def _claim(path: Path) -> None:
 
 def _write_new(path: Path, terms: str) -> None:
     with closing(_connected(path, "rw")) as connection:
-        form = f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_FORM}"
-        for statement in ("PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE", *form, *_TABLES):
-            connection.execute(statement)
+        connection.executescript(
+            f"PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; "
+            f"PRAGMA user_version = {_FORM}; {'; '.join(_TABLES)}"
+        )
         connection.execute("INSERT INTO terms VALUES (1, ?)", (terms,))
         connection.execute("COMMIT")
         # All of it into the file itself, which alone is put into place.
@@ -124,7 +129,7 @@ def _write_new(path: Path, terms: str) -> None:
 
 
 @contextmanager
-def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
+def opened(path: Path, *, writes: bool = False) -> Iterator[Connection]:
     """Open a ledger to read it, or to write it alone: when this ends well it is on the disk. Raises
     LedgerError.
     """
@@ -132,7 +137,7 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
     with _explained(path, verb):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise no_ledger(
+            raise NoLedgerError(
                 f"{shown(str(path))} is a folder or a device, and no ledger; name a file"
             )
         if not status.st_size:
@@ -154,19 +159,19 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
                 connection.execute("COMMIT")
 
 
-def is_closed(connection: sqlite3.Connection) -> bool:
+def is_closed(connection: Connection) -> bool:
     """Return whether a ledger was renewed, and so takes no more charges."""
     (form,) = connection.execute("PRAGMA user_version").fetchone()
     return bool(form == _CLOSED)
 
 
-def terms(connection: sqlite3.Connection) -> str:
+def terms(connection: Connection) -> str:
     """Return the record of the terms; nothing where there is none."""
     (record,) = connection.execute("SELECT record FROM terms").fetchone() or ("",)
     return str(record)
 
 
-def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[int, str, str]]:
+def entries(connection: Connection, after: int = 0) -> Iterator[tuple[int, str, str]]:
     """Return number, record and hash of the entries after one, in order, as they are read."""
     # Without a number also what stands before the first: it is no entry, and has to be noticed.
     least = after + 1 if after else -(1 << 63)
@@ -175,15 +180,13 @@ def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[in
     )
 
 
-def entry(connection: sqlite3.Connection, number: int) -> tuple[str | None, str | None]:
+def entry(connection: Connection, number: int) -> tuple[str | None, str | None]:
     """Return record and hash of one entry; two times None where there is none of that number."""
     row = connection.execute("SELECT record, hash FROM entries WHERE number = ?", (number,))
     return row.fetchone() or (None, None)
 
 
-def of_periods(
-    connection: sqlite3.Connection, periods: Collection[str]
-) -> Iterator[tuple[str, str]]:
+def of_periods(connection: Connection, periods: Collection[str]) -> Iterator[tuple[str, str]]:
     """Return period and record of the entries of some periods, in order: in one pass, however many
     periods there are.
     """
@@ -194,7 +197,7 @@ def of_periods(
     )
 
 
-def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
+def append(connection: Connection, number: int, record: str, hash: str) -> None:
     """Write one more entry, and read it back. Raises LedgerError where the file does not hold it
     then.
     """
@@ -207,25 +210,25 @@ def append(connection: sqlite3.Connection, number: int, record: str, hash: str) 
         )
 
 
-def _check_form(connection: sqlite3.Connection, path: Path) -> None:
+def _check_form(connection: Connection, path: Path) -> None:
     """Raise LedgerError unless a file is a ledger, with its two tables and nothing else."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (form,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
-        raise no_ledger(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
+        raise NoLedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
     if form not in _FORMS:
         raise LedgerError(
             f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one"
         )
-    found = connection.execute(
-        "SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)
-    ).fetchall()
-    whole = len(found) == len(_SCHEMA) and {*found} == _SCHEMA
-    # What stands before the first entry would stand outside of the chain.
-    if not whole or connection.execute("SELECT min(number) FROM entries").fetchone()[0] not in (
-        None,
-        1,
-    ):
+    schema = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master ORDER BY name DESC LIMIT ?", (len(_SCHEMA) + 1,)
+    )
+    is_whole = schema.fetchall() == _SCHEMA
+    if is_whole:
+        (least,) = connection.execute("SELECT min(number) FROM entries").fetchone()
+        # What stands before the first entry would stand outside of the chain.
+        is_whole = least in (None, 1)
+    if not is_whole:
         raise LedgerError(
             f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a "
             f"ledger, and nothing "
@@ -233,7 +236,7 @@ def _check_form(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _readable(path: Path) -> sqlite3.Connection:
+def _readable(path: Path) -> Connection:
     """Connect to a file, also where it and its folder are read-only; nothing can be written there
     then.
     """
@@ -249,7 +252,7 @@ def _readable(path: Path) -> sqlite3.Connection:
     return _connected(path, "ro&immutable=1")
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
+def _connected(path: Path, mode: str) -> Connection:
     """Connect to a file of that name, absolute, which need not be a ledger."""
     import sqlite3
 
@@ -259,13 +262,10 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
     connection.set_progress_handler(lambda: next(left, None) is None, _STRIDE)
     try:
-        for setting in (
-            "synchronous = FULL",
-            "fullfsync = ON",
-            "checkpoint_fullfsync = ON",
-            "trusted_schema = OFF",
-        ):
-            connection.execute(f"PRAGMA {setting}")
+        connection.executescript(
+            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; "
+            "PRAGMA trusted_schema = OFF"
+        )
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
         connection.close()
@@ -273,7 +273,7 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def _code(error: sqlite3.Error) -> int:
+def _code(error: Error) -> int:
     """Return SQLite's code of an error, without what is more particular."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
@@ -291,24 +291,22 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except FileExistsError:
-        raise no_ledger(f"{where}: there is such a file already; choose another name") from None
+        raise NoLedgerError(f"{where}: there is such a file already; choose another name") from None
     except FileNotFoundError:
         folder = path.absolute().parent
         if not folder.is_dir():
-            raise no_ledger(
+            raise NoLedgerError(
                 f"{where}: the folder {str(folder)!r} does not exist; create it first"
             ) from None
-        todo = (
-            "the system refused; choose another place"
-            if deed == "create"
-            else f"there is none; {_CREATE}"
-        )
-        raise no_ledger(f"{where}: {todo}") from None
+        todo = f"there is none; {_CREATE}"
+        if deed == "create":
+            todo = "the system refused; choose another place"
+        raise NoLedgerError(f"{where}: {todo}") from None
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
     except sqlite3.Error as error:
-        kind = no_ledger if _code(error) == _NO_DATABASE else LedgerError
+        kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 
@@ -377,13 +375,8 @@ def remember_renewal(ledger: str) -> None:
 
     Where that cannot be written it is tried again whenever the ledger that followed is opened.
     """
-    if was_renewed(ledger):
-        return
-    place = folder()
-    with suppress(OSError, OutputError):
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with staged(place / f"{ledger}.renewed"):
-            pass  # that the file is there says it all
+    if not was_renewed(ledger):
+        _write(f"{ledger}.renewed", "")  # that the file is there says it all
 
 
 def was_renewed(ledger: str) -> bool:
@@ -413,19 +406,23 @@ def remember(ledger: str, seen: LastSeen) -> bool:
         "reaches": spent,
     }
     values = {"entries": seen.entries, "hash": seen.hash, "verified": verified}
+    return _write(f"{ledger}.json", json.dumps(values))
+
+
+def _write(name: str, content: str) -> bool:
+    """Write one of these records. Return whether it is there then."""
     place = folder()
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with staged(place / f"{ledger}.json") as write:
-            write(json.dumps(values))
+        with staged(place / name) as write:
+            write(content)
     except (OSError, OutputError):
         return False
     return True
 
 
 def _read(text: str) -> Fraction:
-    numerator, denominator = (int(digits, 16) for digits in text.split("/"))
-    return Fraction(numerator, denominator)
+    return Fraction(*[int(digits, 16) for digits in text.split("/")])
 
 
 def _reach(record: Any) -> Reach | None:

@@ -53,6 +53,8 @@ Backend = Any
 IbisTable = Any
 
 _SQLITE_START = b"SQLite format 3\0"
+# The types of values that are read as they are.
+_PLAIN = re.compile(r"u?int\d+|(half)?float|double|bool|string|binary|(date|timestamp).*")
 # How a query begins, behind comments and parentheses.
 _SELECT = re.compile(
     r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE
@@ -85,20 +87,17 @@ _REASONS = {
 
 def _reason(error: Exception) -> str:
     """Return why a database failed, as far as its code or the name of its error tells."""
-    state = getattr(error, "sqlstate", None)
-    name = state or type(error).__name__
-    # ADBC's names say less than its letters: it calls much an OperationalError.
-    if not state and type(error).__module__.startswith("adbc_"):
-        return "it failed"
-    reason = "it failed"
-    for names, known in _REASONS.items():
-        if name in names.split():
-            reason = known.format(max_memory=parameter("max_memory"))
+    state, name = getattr(error, "sqlstate", None), type(error).__name__
+    code = name
     if state:
-        return f"{reason} (SQLSTATE {state})"
-    if reason == "it failed":
-        return f"{reason} ({name})"
-    return reason
+        name, code = state, f"SQLSTATE {state}"
+    elif type(error).__module__.startswith("adbc_"):
+        # ADBC's names say less than its letters: it calls much an OperationalError.
+        return "it failed"
+    for names, reason in _REASONS.items():
+        if name in names.split():
+            return f"{reason.format(max_memory=parameter('max_memory'))} ({code})"
+    return f"it failed ({code})"
 
 
 def check_query(source: Source, query: object, name: str = "query") -> None:
@@ -136,7 +135,7 @@ def database_source(source: Database, query: str) -> ArrowSource:
     is_sqlite = source.scheme == "sqlite"
     connect, kind, options = _postgresql, "PostgreSQL", {}
     if is_sqlite:
-        connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": str(1 << 16)}
+        connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": "65536"}
     # A line break, since a comment may end the query.
     rows = f"({query.rstrip().rstrip(';')}\n) as t"
 
@@ -247,7 +246,7 @@ def _select(field: pa.Field, is_sqlite: bool) -> str:
     """
     name: str = '"' + field.name.replace('"', '""') + '"'
     if not is_sqlite:
-        if _is_plain(field.type):
+        if _kind(field) == field.type:
             return name
         return f"{name}::text as {name}"
     whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
@@ -260,22 +259,13 @@ def _select(field: pa.Field, is_sqlite: bool) -> str:
 
 
 def _kind(field: pa.Field) -> pa.DataType:
-    if _is_plain(field.type):
+    """Return the type that a column is read as: its own, or text."""
+    values = field.type
+    while is_list_type(values):
+        values = values.value_type
+    if _PLAIN.fullmatch(str(values)):
         return field.type
     return pa.string()
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    if is_list_type(kind):
-        return _is_plain(kind.value_type)
-    tests = (
-        pa.types.is_integer,
-        pa.types.is_floating,
-        pa.types.is_boolean,
-        pa.types.is_string,
-        pa.types.is_binary,
-    )
-    return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))
 
 
 # -------------------- to count in, through Ibis

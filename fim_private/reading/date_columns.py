@@ -32,13 +32,13 @@ class DateColumn:
         name: Its name.
         formats: How its texts may be written, if `mine` must know it; several if all fit equally.
         fits_all: Whether every value is a time.
-        example: A month that it has, such as 2026-11; None if nobody knows.
+        example: A month that it has, such as 2026-11.
     """
 
     name: str
-    formats: tuple[TimeFormat, ...] = ()
-    fits_all: bool = True
-    example: str | None = None
+    formats: Sequence[TimeFormat]
+    fits_all: bool
+    example: str
 
     def __str__(self) -> str:
         time, time_format = f"{parameter('time')} {self.name!r}", parameter("time_format")
@@ -49,10 +49,10 @@ class DateColumn:
             )
         if self.formats:
             time = f"{time} {time_format} {self.formats[0].text!r}"
-        period = parameter("period")
-        if self.example is not None:
-            period += f" {self.example}"
-        text = f"Column {self.name!r} holds times: {time} and {period} read one period."
+        text = (
+            f"Column {self.name!r} holds times: {time} and {parameter('period')} {self.example} "
+            f"read one period."
+        )
         if not self.fits_all:
             text += f" Some rows have none: {parameter('missing_time')} 'drop' leaves them out."
         return text
@@ -64,7 +64,7 @@ class DateColumn:
 
 def date_columns(table: ArrowSource) -> list[DateColumn]:
     """Return the columns of times of a table, by their types or by their first values."""
-    dates = []
+    dates: list[DateColumn] = []
     names = list(dict.fromkeys(table.schema.names))
     arrays = next(table.values(names, SAMPLE), [])
     first_values = dict(zip(names, arrays, strict=False))
@@ -75,8 +75,8 @@ def date_columns(table: ArrowSource) -> list[DateColumn]:
             continue
         texts = _texts(first_values[name][:SAMPLE].to_pylist())
         if texts:
-            dates.append(_of_texts(table, name, texts))
-    return [date for date in dates if date is not None]
+            dates += _of_texts(table, name, texts)
+    return dates
 
 
 def columns_to_read(options: Mapping[str, object]) -> list[str]:
@@ -108,23 +108,24 @@ def formats_to_say(names: Sequence[str], columns: Iterable[DateColumn]) -> dict[
     return {}
 
 
-def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn | None:
-    """Return a column of texts, or of whole numbers, if it holds times.
+def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[DateColumn]:
+    """Yield a column of texts, or of whole numbers, if it holds times.
 
     All rows are read only if its first values, texts, fit several formats.
     """
     enough = len(texts) - len(texts) // _MOST_MISSING
-    times = _fitting(texts, None)
-    if times >= enough:
-        return DateColumn(name, (), times == len(texts), _month_of(texts, None))
+    moments = _moments(texts, None)
+    if len(moments) >= enough:
+        yield DateColumn(name, (), len(moments) == len(texts), _month(moments))
+        return
     # 20260131 may be an id
     if all(text.isdigit() for text in texts) and not suggests_date(name):
-        return None
+        return
     with_digits = [text for text in texts if any(map(str.isdigit, text))]
     usual = [usual_formats_of(text) for text in with_digits[:_LISTED]]
     likely = _best(chain.from_iterable(usual), texts)
-    if not likely or _fitting(texts, likely[0]) < enough:
-        return None
+    if not likely or len(_moments(texts, likely[0])) < enough:
+        return
     values = texts
     if len(likely) > 1:
         values = list(dict.fromkeys(_all_values(table, name)))
@@ -132,29 +133,26 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn
         readings = {tuple(map(time_format.moment, values)) for time_format in likely}
         if len(readings) == 1:
             likely = likely[:1]
-    fits_all = _fitting(values, likely[0]) == len(values)
-    return DateColumn(name, tuple(likely), fits_all, _month_of(texts, likely[0]))
+    fits_all = len(_moments(values, likely[0])) == len(values)
+    yield DateColumn(name, likely, fits_all, _month(_moments(texts, likely[0])))
 
 
 def _best(formats: Iterable[TimeFormat], texts: Sequence[str]) -> list[TimeFormat]:
     """Return the formats that fit the most of some texts."""
-    fits = {time_format: _fitting(texts, time_format) for time_format in formats}
+    fits = {time_format: len(_moments(texts, time_format)) for time_format in formats}
     most = max(fits.values(), default=0)
-    return [time_format for time_format in fits if fits[time_format] == most]
+    return [time_format for time_format, fit in fits.items() if fit == most]
 
 
-def _fitting(texts: Iterable[str], time_format: TimeFormat | None) -> int:
-    """Return how many texts are times."""
-    return sum(moment_of(text, time_format) is not None for text in texts)
-
-
-def _month_of(texts: Sequence[str], time_format: TimeFormat | None) -> str | None:
-    """Return the month of the last of some times."""
+def _moments(texts: Iterable[str], time_format: TimeFormat | None) -> list[int]:
+    """Return the times that texts say, in microseconds since 1970."""
     moments = (moment_of(text, time_format) for text in texts)
-    known = [moment for moment in moments if moment is not None]
-    if not known:
-        return None
-    return period_at("month", max(known) // _DAY).name
+    return [moment for moment in moments if moment is not None]
+
+
+def _month(moments: Iterable[int]) -> str:
+    """Return the month of the last of some times."""
+    return period_at("month", max(moments) // _DAY).name
 
 
 def _all_values(table: ArrowSource, name: str) -> Iterator[str]:

@@ -118,8 +118,11 @@ READABLE = (
     "Excel (.xlsx), or - for standard input"
 )
 _BINARY_SUFFIXES = {
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
     ".arrows": "stream",
 }
 _FORM_NAMES = {
@@ -133,18 +136,16 @@ _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "
 _START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
 _ZIP = b"PK\x03\x04"
-# What begins so is no text, whatever it is called and whoever says that it is one.
+# What begins so is no text, whatever it is called and whoever says that it is one: patterns.
 _OTHERS = {
     _ZIP: "a ZIP archive",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office file, such as .xls",
     b"%PDF": "PDF",
-    **dict.fromkeys((b"<?xml", b"\xef\xbb\xbf<?xml"), "XML"),
-    **dict.fromkeys((b"<!DOCTYPE", b"<!doctype", b"<html"), "HTML"),
+    rb"(\xef\xbb\xbf)?<\?xml": "XML",
+    b"<!DOCTYPE|<!doctype|<html": "HTML",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
-    **dict.fromkeys(
-        (b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), ("compressed by xz, zstd or lz4")
-    ),
-    **dict.fromkeys((b"Obj\x01", b"ORC", b"\x89HDF"), "Avro, ORC or HDF5"),
+    rb"\xfd7zXZ|\x28\xb5\x2f\xfd|\x04\x22\x4d\x18": "compressed by xz, zstd or lz4",
+    b"Obj\x01|ORC|\x89HDF": "Avro, ORC or HDF5",
 }
 _TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
@@ -195,19 +196,21 @@ class File:
         if self.pipe is None:
             with self.open() as stream:
                 return stream.read(_START)
-        if self.compression is not None:
+        if self.compression is not None or not hasattr(self.pipe, "peek"):
             return b""
-        return _peeked(self.pipe)
+        return bytes(self.pipe.peek(_START)[:_START])
 
     def native(self) -> pa.NativeFile:
         """Open for Arrow's own reading, decompressed. Raises OSError."""
         # Its threads read ahead: through a Python file they would want the interpreter when it is
         # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
         # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
-        opener = self.remote or partial(pa.OSFile, os.fsencode(self.path))
         if self.pipe is not None:
-            opener = partial(pa.PythonFile, self.pipe)
-        stream = opener()
+            stream = pa.PythonFile(self.pipe)
+        elif self.remote is not None:
+            stream = self.remote()
+        else:
+            stream = pa.OSFile(os.fsencode(self.path))
         if self.compression is None:
             return stream
         return pa.CompressedInputStream(stream, self.compression)
@@ -219,18 +222,10 @@ def open_file(file: File, *, as_text: bool = False) -> File:
     as_text: whether the caller says that it is text. Raises DataError for no form that can be read,
     and OSError.
     """
-    if file.remote is None:
-        stream = _stream_of(file)
-        if stream is not None:
-            return _pipe(file.path, stream)
+    stream = _stream_of(file)
+    if stream is not None:
+        return _pipe(file.path, stream)
     magic = file.start()
-    if not magic:
-        raise empty(file.name)
-    return _with_form(file, magic, as_text=as_text)
-
-
-def _with_form(file: File, magic: bytes, *, as_text: bool) -> File:
-    """Return a file that begins with these bytes with its form. Raises DataError, OSError."""
     suffix, compression = _suffix_and_compression(file.path)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
@@ -256,6 +251,8 @@ def _stream_of(file: File) -> BinaryIO | None:
 
     Raises DataError for anything else than these, and OSError.
     """
+    if file.remote is not None:
+        return None
     if str(file.path) == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed; name a file")
@@ -281,9 +278,9 @@ def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
 
 def _of_no_form(name: str, suffix: str) -> DataError:
     """Return the error for a file whose first bytes are of no form that can be read."""
-    expected = _BINARY_SUFFIXES.get(suffix)
-    if expected is not None:
-        return DataError(f"{name} is not {_FORM_NAMES[expected]}; check how it was written")
+    if suffix in _BINARY_SUFFIXES:
+        expected = _FORM_NAMES[_BINARY_SUFFIXES[suffix]]
+        return DataError(f"{name} is not {expected}; check how it was written")
     return unclear(
         f"{name} has no form that can be read; those are {READABLE}; "
         f"for text with another ending give {parameter('input_format')}",
@@ -292,12 +289,14 @@ def _of_no_form(name: str, suffix: str) -> DataError:
 
 
 def _refuse_others(start: bytes, name: str) -> None:
-    """Raise DataError for a file that begins like a form that is not read."""
-    for magic, form in _OTHERS.items():
-        if start.startswith(magic):
-            raise not_read(name, form)
-    if _TAG.match(start):
-        raise not_read(name, "XML")
+    """Raise DataError for a file that is empty, or begins like a form that is not read."""
+    if not start:
+        raise empty(name)
+    form = _first(_OTHERS, start)
+    if form is None and _TAG.match(start):
+        form = "XML"
+    if form is not None:
+        raise not_read(name, form)
 
 
 def _is_workbook(file: File) -> bool:
@@ -316,26 +315,18 @@ def _first(kinds: dict[bytes, str], start: bytes) -> str | None:
 
 
 def _pipe(path: Path, stream: BinaryIO) -> File:
-    magic = _peeked(stream)
+    file = File(path, pipe=stream)
+    magic, name = file.start(), file.name
     is_empty = hasattr(stream, "peek") and not magic
-    if is_empty or _first(_MAGIC, magic) is not None or magic.startswith(tuple(_OTHERS)):
-        if str(path) != "-":
-            stream.close()
-        if is_empty:
-            raise empty(name_of(path))
-        if not magic.startswith(_ZIP):
-            _refuse_others(magic, name_of(path))
-        raise DataError(
-            f"{name_of(path)} is not text, and can be read only once; write it to a "
-            f"file and name that"
-        )
-    return File(path, compression=_first(_PACKED, magic), pipe=stream)
-
-
-def _peeked(stream: BinaryIO) -> bytes:
-    if not hasattr(stream, "peek"):
-        return b""
-    return bytes(stream.peek(_START)[:_START])
+    if not is_empty and _first(_MAGIC | _OTHERS, magic) is None:
+        return replace(file, compression=_first(_PACKED, magic))
+    if str(path) != "-":
+        stream.close()
+    if not magic.startswith(_ZIP):
+        _refuse_others(magic, name)
+    raise DataError(
+        f"{name} is not text, and can be read only once; write it to a file and name that"
+    )
 
 
 # -------------------- folders, patterns and object stores: their names alone say which files
@@ -403,14 +394,15 @@ def _files_of_address(address: Address) -> list[File]:
     kind = system.get_file_info(root).type
     if kind == fs.FileType.NotFound:
         raise FileNotFoundError
+    folder = root.rstrip("/")
     files = [root]
     if kind != fs.FileType.File or pattern:
-        files = _below(names_in, root.rstrip("/"), pattern, address.shown)
+        files = _below(names_in, folder, pattern, address.shown)
     return [
         File(
             Path(file),
             remote=partial(system.open_input_file, file),
-            shown=repr(shown_source(base) + file.removeprefix(root.rstrip("/"))),
+            shown=repr(shown_source(base) + file.removeprefix(folder)),
             partitions=_partitions(file, root),
         )
         for file in files
@@ -450,20 +442,19 @@ def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
         yield from _fitting(names_in, folder, inner)
     for name, is_folder in names_in(folder):
         path = f"{folder}/{name}"
-        if _is_hidden(name) and not name.startswith(step[:1]):
+        # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a
+        # column all the same.)
+        is_hidden = name.startswith((".", "_")) and "=" not in name
+        if is_hidden and not name.startswith(step[:1]):
             continue
         if step == "**" and is_folder:
             yield from _fitting(names_in, path, pattern)
-        elif fnmatch.fnmatch(name, step) and is_folder:
+        elif not fnmatch.fnmatch(name, step):
+            continue
+        elif is_folder:
             yield from _fitting(names_in, path, inner)
-        elif fnmatch.fnmatch(name, step) and not inner:
+        elif not inner:
             yield path
-
-
-def _is_hidden(name: str) -> bool:
-    # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column
-    # all the same.)
-    return name.startswith((".", "_")) and "=" not in name
 
 
 def _partitions(file: str, base: str) -> dict[str, str]:
@@ -472,7 +463,7 @@ def _partitions(file: str, base: str) -> dict[str, str]:
     for folder in file.removeprefix(base).split("/")[:-1]:
         if folder.find("=") > 0:
             name, _, value = unquote(folder).partition("=")
-            values[name] = value
             if value == _NO_VALUE:
-                values[name] = ""
+                value = ""
+            values[name] = value
     return values

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import RecordBatch
 
 from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter, unclear
 from fim_private.reading import memory
@@ -77,13 +78,12 @@ _ENTRIES = 1 << 25  # so many entries of lists are decoded at a time, at most
 def _parquet(file: File) -> ArrowSource:
     from pyarrow.parquet import ParquetFile
 
-    sealed = _Sealed(file.native())
-    head = ParquetFile(sealed)
-    sealed.is_sealed = True
+    with file.native() as stream:
+        head = ParquetFile(stream)
     schema = head.schema_arrow
     leaves = [head.schema.column(place) for place in range(len(head.schema.names))]
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         encoded = [
             leaf.path
             for leaf in leaves
@@ -107,7 +107,7 @@ def _parquet(file: File) -> ArrowSource:
             group = reader.metadata.row_group(number)
             bounds = {}
             for name, place in places.items():
-                _check_column(head, sealed, number, name)
+                _check_column(head, number, name)
                 column = group.column(place)
                 if column.physical_type != leaves[place].physical_type:
                     raise pa.ArrowInvalid("a column has two types")
@@ -129,41 +129,18 @@ def _parquet(file: File) -> ArrowSource:
     return ArrowSource(file.name, schema, batches, kind="Parquet")
 
 
-def _check_column(
-    head: pyarrow.parquet.ParquetFile, sealed: _Sealed, row_group: int, column: str
-) -> None:
+def _check_column(head: pyarrow.parquet.ParquetFile, row_group: int, column: str) -> None:
     """Raise an error of Arrow if a damaged file states impossible sizes of a column.
 
     Arrow's Python asks for bounds without a guard: there C++ ends the process. To begin to read the
-    column makes the same checks, and raises, but the file is sealed, so nothing of it is read.
+    column makes the same checks, and raises, but head is closed, so nothing of it is read.
     """
-    sealed.wanted = False
     try:
         batches = head.iter_batches(1, row_groups=[row_group], columns=[column], use_threads=False)
         next(batches, None)
-    except (OSError, pa.ArrowException):
-        if not sealed.wanted:
+    except (OSError, pa.ArrowException) as error:
+        if " on closed " not in str(error):
             raise
-
-
-class _Sealed:
-    """A file that can be read until it is sealed.
-
-    wanted: whether something was to be read after that.
-    """
-
-    closed = is_sealed = wanted = False
-
-    def __init__(self, file: pa.NativeFile) -> None:
-        self.seek, self.tell, self.close, self._file = file.seek, file.tell, file.close, file
-
-    def read(self, size: int) -> bytes:
-        if self.is_sealed:
-            # (An exception raised here would stay in Arrow, and with it, by its frames, all that
-            # they refer to: open files.)
-            self.wanted = True
-            return b""
-        return bytes(self._file.read(size))
 
 
 def _arrow(file: File) -> ArrowSource:
@@ -173,7 +150,7 @@ def _arrow(file: File) -> ArrowSource:
         return ArrowSource(file.name, stream.schema, lambda _: _validated(stream), kind="Arrow")
     schema = pa.ipc.open_file(file.native()).schema
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         fields = sorted(map(schema.get_field_index, scan.names))
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         reader = pa.ipc.open_file(file.native(), options=options)
@@ -182,7 +159,7 @@ def _arrow(file: File) -> ArrowSource:
     return ArrowSource(file.name, schema, batches, kind="Arrow")
 
 
-def _validated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _validated(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
     """Yield batches of a file of Arrow. Raises ArrowException for a damaged one."""
     for batch in batches:
         # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
@@ -237,14 +214,14 @@ def _workbook(file: File, options: Reading) -> ArrowSource:
             f"first row of its table"
         )
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         places = [names.index(name) for name in scan.names]
         rows = islice(_rows(sheet, skipped), 1, None)
         for block in iter(lambda: list(islice(rows, scan.rows_at_a_time)), []):
             columns = [
                 arrow_strings([_text(cells[place]) for _, cells in block]) for place in places
             ]
-            yield pa.RecordBatch.from_arrays(columns, names=scan.names)
+            yield RecordBatch.from_arrays(columns, names=scan.names)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",), own_dates=True)
@@ -417,7 +394,7 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
     named_by_folders = [pa.field(folder, pa.string()) for folder in folders]
     schema = pa.schema([*fields, *named_by_folders], first.schema.metadata)
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         for file in files:
             named = file.partitions
             values = {folder: present(arrow_strings([text])) for folder, text in named.items()}
@@ -460,7 +437,7 @@ def _one_of_several(file: File, options: Reading) -> ArrowSource:
 
 def _aligned(
     source: ArrowSource, named: Mapping[str, str], scan: Wanted, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[RecordBatch]:
     """Yield the batches of a file with the types of a schema, and with the columns of its folders.
 
     named: the columns that its folders name, with their values. Raises DataError for other columns.
@@ -484,7 +461,7 @@ def _aligned(
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))
         for name, value in named.items():
             columns[name] = pa.DictionaryArray.from_arrays(codes, arrow_strings([value]))
-        yield pa.RecordBatch.from_arrays([columns[name] for name in scan.names], names=scan.names)
+        yield RecordBatch.from_arrays([columns[name] for name in scan.names], names=scan.names)
 
 
 def _check_type(source: ArrowSource, name: str, kind: pa.DataType) -> None:

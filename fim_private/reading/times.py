@@ -84,18 +84,12 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "p": ("half", "am|pm"),
 }
 _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
-# A format has one of these sets of parts, and may have one of those of a clock beside it.
-_DAYS = [
-    {year, month, "day"}
-    for year in ("year", "short year")
-    for month in ("month", "short name", "name")
-]
-_FINER = ("minute", "second", "fraction")
-_CLOCKS = [
-    hour | {*_FINER[:count]}
-    for hour in ({"hour"}, {"half-day hour", "half"})
-    for count in range(len(_FINER) + 1)
-]
+# The parts that a format has, in the order of those above: a day, and perhaps a time of it.
+_ORDER = [part for part, _ in _PARTS.values()]
+_FINER = "( minute( second( fraction)?)?)?"
+_COMPLETE = re.compile(
+    f"(short )?year (month|(short )?name) day( hour{_FINER}| half-day hour{_FINER} half)?"
+)
 _TOKEN = re.compile(r"%(.?)|(\s+)|(.)", re.DOTALL)
 _SPECIAL = frozenset("\\^[]")  # databases do not agree on these in patterns
 CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
@@ -113,9 +107,7 @@ class TimeFormat:
     or_iso: bool = False
 
     def __post_init__(self) -> None:
-        said = {*self.parts}
-        is_known = any(said == day or said - day in _CLOCKS for day in _DAYS if day <= said)
-        if not is_known or len(said) < len(self.parts):
+        if _COMPLETE.fullmatch(" ".join(sorted(self.parts, key=_ORDER.index))) is None:
             raise self._error(
                 "it needs a year, a month and a day, and may have hours, minutes, seconds and "
                 "their fractions, all before the last and none twice; %I and %p go together"
@@ -125,10 +117,9 @@ class TimeFormat:
         return self.text
 
     def _error(self, why: str) -> ParameterError:
-        name = parameter("time_format")
         return ParameterError(
-            f"{name} must be such as '%d/%m/%Y' or '%m/%d/%Y %H:%M', of {_DIRECTIVES}, not "
-            f"{shown(self.text)}: {why}"
+            f"{parameter('time_format')} must be such as '%d/%m/%Y' or '%m/%d/%Y %H:%M', of "
+            f"{_DIRECTIVES}, not {shown(self.text)}: {why}"
         )
 
     @cached_property
@@ -183,9 +174,12 @@ def _moment(texts: Mapping[str, str]) -> int | None:
     """Return whole microseconds from 1970 to a time, of the texts of its parts, else None."""
     year = int(texts.get("year", 0))
     if "short year" in texts:
-        short = int(texts["short year"])
-        century = 1900 if short >= CENTURY_ENDS else 2000
-        year = century + short
+        year = 1900 + int(texts["short year"])
+        if year < 1900 + CENTURY_ENDS:
+            year += 100
+    month = int(texts.get("month", 0))
+    if "month" not in texts:
+        month = 1 + _SHORT_MONTHS.index((texts.get("name") or texts["short name"])[:3])
     half_day = int(texts.get("half-day hour", 12))
     if not 1 <= half_day <= 12:
         return None
@@ -195,17 +189,10 @@ def _moment(texts: Mapping[str, str]) -> int | None:
     minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
-        moment = datetime(year, _month(texts), int(texts["day"]), hour, minute, second, micros)
+        moment = datetime(year, month, int(texts["day"]), hour, minute, second, micros)
     except ValueError:
         return None
     return (moment - _EPOCH) // _MICROSECOND
-
-
-def _month(texts: Mapping[str, str]) -> int:
-    name = texts.get("name") or texts.get("short name")
-    if name is not None:
-        return _SHORT_MONTHS.index(name[:3]) + 1
-    return int(texts["month"])
 
 
 def time_format_of(text: object) -> TimeFormat | None:
@@ -213,8 +200,9 @@ def time_format_of(text: object) -> TimeFormat | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        name = parameter("time_format")
-        raise ParameterError(f"{name} must be text, such as '%d/%m/%Y', not {shown(text)}")
+        raise ParameterError(
+            f"{parameter('time_format')} must be text, such as '%d/%m/%Y', not {shown(text)}"
+        )
     return TimeFormat(text.strip())
 
 

@@ -15,11 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import Array, DataType, types
 
 _TYPE_WIDTH = 40
+# numpy calls all other numbers, and booleans, as Arrow does.
+_FLOATS = {"halffloat": "float16", "float": "float32"}
 
 
-def numpy_of(values: pa.Array) -> NDArray[Any]:
+def numpy_of(values: Array) -> NDArray[Any]:
     """Return numbers or booleans as numpy: (n,) of the same type, read-only.
 
     A null may become any value.
@@ -27,9 +30,8 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
     data = values.buffers()[1]
     if data is None or not len(values):
         return np.empty(0, dtype=numpy_type(values.type))
-    if pa.types.is_boolean(values.type):
-        end = values.offset + len(values)
-        bits = np.frombuffer(data, dtype=np.uint8, count=(end + 7) // 8)
+    if types.is_boolean(values.type):
+        bits, end = np.frombuffer(data, dtype=np.uint8), values.offset + len(values)
         return np.unpackbits(bits, count=end, bitorder="little")[values.offset :].view(bool)
     dtype = numpy_type(values.type)
     return np.frombuffer(
@@ -37,38 +39,30 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
     )
 
 
-def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
-    """Return numpy's type for a type of Arrow.
+def numpy_type(kind: DataType) -> np.dtype[Any]:
+    """Return numpy's type for a type of numbers or booleans of Arrow.
 
     pyarrow's own function imports pandas before version 26.
     """
-    if pa.types.is_boolean(kind):
-        return np.dtype(bool)
-    if pa.types.is_signed_integer(kind):
-        return np.dtype(f"i{kind.bit_width // 8}")
-    if pa.types.is_unsigned_integer(kind):
-        return np.dtype(f"u{kind.bit_width // 8}")
-    if pa.types.is_floating(kind):
-        return np.dtype(f"f{kind.bit_width // 8}")
-    dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
-    return dtype
+    name = str(kind)
+    return np.dtype(_FLOATS.get(name, name))
 
 
-def null_mask(values: pa.Array) -> NDArray[np.bool_]:
+def null_mask(values: Array) -> NDArray[np.bool_]:
     """Return which values are null: (n,) bool."""
     return numpy_of(values.is_null())
 
 
-def arrow_of(values: NDArray[Any]) -> pa.Array:
+def arrow_of(values: NDArray[Any]) -> Array:
     """Return numbers or booleans, (n,), as an Arrow array of the same type without nulls."""
     if values.dtype == bool:
         bits = np.packbits(values, bitorder="little")
-        return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
+        return Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
     data = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, data])
+    return Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, data])
 
 
-def arrow_strings(values: Sequence[str]) -> pa.Array:
+def arrow_strings(values: Sequence[str]) -> Array:
     """Return Python strings as an Arrow array of strings: (n,).
 
     Raises UnicodeEncodeError for a lone surrogate.
@@ -76,7 +70,7 @@ def arrow_strings(values: Sequence[str]) -> pa.Array:
     encoded = [value.encode() for value in values]
     offsets = offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
+    return Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
 
 
 def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
@@ -86,26 +80,26 @@ def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
     return offsets
 
 
-def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:
+def null_where(stand_for_none: Array, values: Array) -> Array:
     """Return values, (n,), with null where the others, (n,) Arrow bool, are true."""
     if not stand_for_none.true_count:
         return values
     return pc.if_else(stand_for_none, pa.nulls(1, values.type)[0], values)
 
 
-def is_string_type(kind: pa.DataType) -> bool:
+def is_string_type(kind: DataType) -> bool:
     """Tell whether Arrow stores values of a type as strings."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return kind in (pa.string(), pa.large_string())
 
 
-def value_type(kind: pa.DataType) -> pa.DataType:
+def value_type(kind: DataType) -> DataType:
     """Return the type of the values, which may be stored in a dictionary."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def decoded(values: pa.Array) -> pa.Array:
+def decoded(values: Array) -> Array:
     """Return values, which may be stored in a dictionary, without one."""
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    return values.dictionary_decode() if types.is_dictionary(values.type) else values
 
 
 def number_text(value: float) -> str:
@@ -189,7 +183,7 @@ def integer_or_text(value: object) -> object:
     return int(match[1])
 
 
-def integers_as_printed(texts: pa.Array) -> pa.Array:
+def integers_as_printed(texts: Array) -> Array:
     """Return bare texts or bytes, (n,) Arrow, with integers written without a point: 7 for 7.0."""
     may_be = pc.match_substring(texts, ".0")
     if not may_be.true_count:
@@ -197,8 +191,6 @@ def integers_as_printed(texts: pa.Array) -> pa.Array:
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
     has_zeros = pc.match_substring_regex(distinct, WITH_ZEROS)
-    if not has_zeros.true_count:
-        return texts
     short = pc.replace_substring_regex(distinct, r"\.0+$", "")
     return pc.if_else(has_zeros, short, distinct).take(encoded.indices)
 
@@ -218,7 +210,7 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def present(values: pa.Array) -> pa.Array:
+def present(values: Array) -> Array:
     """Return values with null for each that stands for none, and without white space around texts.
 
     The result has the same type, or that of a dictionary's values. But bytes of one length become
@@ -226,18 +218,18 @@ def present(values: pa.Array) -> pa.Array:
     not UTF-8. values: (n,) Arrow array of any type that is no view.
     """
     kind = values.type
-    if pa.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         distinct = present(values.dictionary)
         if distinct.equals(values.dictionary) and not distinct.null_count:
             return values
         return distinct.take(values.indices)
-    if pa.types.is_float16(kind):  # pyarrow before 19 does not compute with these
+    if types.is_float16(kind):  # pyarrow before 19 does not compute with these
         return present(values.cast(pa.float32()))
-    if pa.types.is_floating(kind):
+    if types.is_floating(kind):
         return null_where(pc.is_nan(values), values)
-    if pa.types.is_fixed_size_binary(kind):
+    if types.is_fixed_size_binary(kind):
         return present(values.cast(pa.binary()))
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if kind in (pa.binary(), pa.large_binary()):
         bare = pc.replace_substring_regex(values, _BLANK_ENDS, "")
     elif is_string_type(kind):
         bare = pc.utf8_trim_whitespace(values)

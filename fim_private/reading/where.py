@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import Array, DataType, types
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.times import TimeFormat, iso_moment, moment_of
@@ -80,19 +81,16 @@ class ColumnTest:
         return self.values
 
     def __str__(self) -> str:
+        column, negated = column_text(self.column), "not " * self.negated
         literals = [*map(_literal, self.values)]
-        negated = "not " * self.negated
-        values = literals[-1:]
-        match self.sign:
-            case "null":
-                return f"{column_text(self.column)} is {negated}null"
-            case "in":
-                values = [f"({', '.join(literals)})"]
-            case "between":
-                values = [" and ".join(literals)]
-            case "like" if self.escape:
-                values += ["escape", _literal(self.escape)]
-        return " ".join([column_text(self.column), f"{negated}{self.sign}", *values])
+        values = " and ".join(literals)  # of between, and for the others the only one
+        if self.sign == "null":
+            return f"{column} is {negated}null"
+        if self.sign == "in":
+            values = f"({', '.join(literals)})"
+        if self.escape:
+            values += f" escape {_literal(self.escape)}"
+        return f"{column} {negated}{self.sign} {values}"
 
 
 @dataclass(frozen=True)
@@ -103,10 +101,9 @@ class Joined:
     conditions: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        texts = list(map(_in_parentheses, self.conditions))
         if self.word == "not":
-            return f"not {texts[0]}"
-        return f" {self.word} ".join(texts)
+            return f"not {_in_parentheses(self.conditions[0])}"
+        return f" {self.word} ".join(map(_in_parentheses, self.conditions))
 
 
 def _in_parentheses(condition: Condition) -> str:
@@ -134,8 +131,9 @@ def tests_of(condition: Condition | None) -> list[ColumnTest]:
 
 def compares_times(condition: Condition | None) -> bool:
     """Tell whether a condition compares any column with a date or a time."""
-    literals = [literal for test in tests_of(condition) for literal in test.literals]
-    return any(moment_in(literal) is not None for literal in literals)
+    return any(
+        moment_in(literal) is not None for test in tests_of(condition) for literal in test.literals
+    )
 
 
 def moment_in(literal: Literal) -> int | None:
@@ -237,11 +235,11 @@ class _Parser:
         sign = self._take(_SIGN)
         if sign is not None:
             return ColumnTest(column, sign.replace("!=", "<>"), (self._value(),))
-        if self._takes("is"):
-            negated = self._takes("not")
+        is_null = self._takes("is")
+        negated = self._takes("not")
+        if is_null:
             self._expect(r"null(?!\w)", "null")
             return ColumnTest(column, "null", (), negated)
-        negated = self._takes("not")
         if self._takes("between"):
             low = self._value()
             self._expect(r"and(?!\w)", "and")
@@ -266,8 +264,7 @@ class _Parser:
                     f"{parameter('where')} must have one character behind escape, such as '!'"
                 )
         itself = re.escape(escape)
-        well_escaped = rf"(?:[^{itself}]|{itself}[%_{itself}])*"
-        if escape and re.fullmatch(well_escaped, pattern, re.DOTALL) is None:
+        if escape and escape in re.sub(f"{itself}[%_{itself}]", "", pattern):
             raise ParameterError(
                 f"{parameter('where')} must have %, _ or itself behind the character of escape "
                 f"in a pattern"
@@ -279,11 +276,10 @@ class _Parser:
         if text is not None:
             return _unquoted(text)
         number = self._take(_TYPED_NUMBER)
-        if number is None:
-            truth_value = r"(?:true|false)(?!\w)"
-            name = "a literal: 'text', a number, true or false"
-            return self._expect(truth_value, name).lower() == "true"
-        return Decimal(number)
+        if number is not None:
+            return Decimal(number)
+        name = "a literal: 'text', a number, true or false"
+        return self._expect(r"(?:true|false)(?!\w)", name).lower() == "true"
 
 
 def _unquoted(text: str) -> str:
@@ -338,7 +334,7 @@ def _itself(character: str) -> str:
 # says none, it is as if there were nothing, and a comparison with nothing is neither true nor
 # false.
 
-_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -363,16 +359,16 @@ class Logic:
     Attributes:
         compared: Compares the column of a test with a literal, by a sign.
         is_null: Tells where a column has no value.
-        negate: Not.
+        negate: Not; by default, as the two below, that of arrays.
         both: And.
         either: Or.
     """
 
     compared: Callable[[ColumnTest, str, Literal], Any]
     is_null: Callable[[str], Any]
-    negate: Callable[[Any], Any]
-    both: Callable[[Any, Any], Any]
-    either: Callable[[Any, Any], Any]
+    negate: Callable[[Any], Any] = pc.invert
+    both: Callable[[Any, Any], Any] = pc.and_kleene
+    either: Callable[[Any, Any], Any] = pc.or_kleene
 
 
 def truth(condition: Condition, logic: Logic) -> Any:
@@ -400,7 +396,7 @@ def truth(condition: Condition, logic: Logic) -> Any:
     return is_true
 
 
-def passing(condition: Condition, columns: Mapping[str, pa.Array], source: str) -> pa.Array:
+def passing(condition: Condition, columns: Mapping[str, Array], source: str) -> Array:
     """Return where a condition is true: (rows,) Arrow bool, null where it is not false either.
 
     columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source,
@@ -408,37 +404,44 @@ def passing(condition: Condition, columns: Mapping[str, pa.Array], source: str) 
     """
     values = {name: present(columns[name]) for name in columns_of(condition)}
 
-    def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
+    def compared(test: ColumnTest, sign: str, literal: Literal) -> Array:
         return _compared(values[test.column], sign, literal, test, source)
 
-    def is_null(name: str) -> pa.Array:
+    def is_null(name: str) -> Array:
         return decoded(values[name]).is_null()
 
-    return truth(condition, Logic(compared, is_null, pc.invert, pc.and_kleene, pc.or_kleene))
+    return truth(condition, Logic(compared, is_null))
 
 
-def _compared(
-    values: pa.Array, sign: str, literal: Literal, test: ColumnTest, source: str
-) -> pa.Array:
+def _compared(values: Array, sign: str, literal: Literal, test: ColumnTest, source: str) -> Array:
     """Compare the values of a column with a literal. Raises DataError if their types do not fit."""
     kind = values.type
-    if pa.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return _compared(values.dictionary, sign, literal, test, source).take(values.indices)
-    if pa.types.is_null(kind):
-        return pa.nulls(len(values), pa.bool_())
     if sign == "like":
-        if is_text(kind) or pa.types.is_integer(kind):
+        if is_text(kind) or types.is_integer(kind):
             regex = regex_of(str(literal).strip(), test.escape)
             return pc.match_substring_regex(values.cast(pa.large_string()), regex)
     else:
         order = _order(values, literal, test.time_format)
         if order is not None:
-            is_true = arrow_of(_COMPARE[sign](numpy_of(order), 0))
+            is_true = arrow_of(COMPARE[sign](numpy_of(order), 0))
             return null_where(order.is_null(), is_true)
-    raise _wrong_type(kind, test, literal, source)
+    advice = ""
+    if types.is_boolean(kind):
+        advice = ": compare it with true or false"
+    elif is_time_type(kind):
+        advice = ": compare it with a date, such as '2011-01-31'"
+    compared_with = named_kind(literal)
+    if sign == "like":
+        compared_with = "a pattern"
+    raise DataError(
+        f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
+        f"and its type is {shown_type(kind)}{advice}"
+    )
 
 
-def _order(values: pa.Array, literal: Literal, time_format: TimeFormat | None) -> pa.Array | None:
+def _order(values: Array, literal: Literal, time_format: TimeFormat | None) -> Array | None:
     """Return where values stand: -1 below a literal, 0 where they are equal, 1 above; null where
     they say nothing. None if the types do not go together.
     """
@@ -453,28 +456,28 @@ def _order(values: pa.Array, literal: Literal, time_format: TimeFormat | None) -
         return _order_of_truth_values(values, literal)
     if isinstance(literal, str):
         return None
-    if pa.types.is_integer(kind):
+    if types.is_integer(kind):
         return _order_around(values, math.ceil(literal), math.floor(literal))
-    if pa.types.is_floating(kind):
+    if types.is_floating(kind):
         # So a float equals the number that it prints like.
         with np.errstate(over="ignore"):
             nearest = np.float64(Decimal(literal)).astype(numpy_type(kind))
         return _order_around(values, nearest, nearest)
-    if pa.types.is_decimal(kind):
+    if types.is_decimal(kind):
         return _order_of_texts(values.cast(pa.string()), literal)
     return None
 
 
-def _order_around(values: pa.Array, least: Any, most: Any) -> pa.Array:
+def _order_around(values: Array, least: Any, most: Any) -> Array:
     """Return where numbers stand: those from least to most, if there are any, are equal."""
     numbers = numpy_of(values)
     order = np.subtract(numbers > most, numbers < least, dtype=np.int8)
     return null_where(values.is_null(), arrow_of(order))
 
 
-def _order_of_truth_values(values: pa.Array, literal: bool) -> pa.Array | None:
+def _order_of_truth_values(values: Array, literal: bool) -> Array | None:
     """Return where numbers or truth values stand; None for values of other types."""
-    if pa.types.is_boolean(values.type):
+    if types.is_boolean(values.type):
         values = values.cast(pa.int8())
     order, opposite = _order(values, int(literal), None), _order(values, int(not literal), None)
     if order is None or opposite is None:
@@ -484,24 +487,23 @@ def _order_of_truth_values(values: pa.Array, literal: bool) -> pa.Array | None:
     return null_where(arrow_of(is_neither), order)
 
 
-def _order_of_texts(values: pa.Array, literal: Literal) -> pa.Array:
+def _order_of_texts(values: Array, literal: Literal) -> Array:
     """Return where texts stand, by what each says, beside a number or a truth value; beside another
     text by their letters.
     """
-    bound: Any = str(literal).strip()
-    if not isinstance(literal, str):
-        bound = meaning(bound, literal)
+    said_by: Callable[[str], Any] = partial(meaning, like=literal)
+    if isinstance(literal, str):
+        said_by = str
+    bound = said_by(str(literal).strip())
 
     def order(text: str) -> int | None:
-        said: Any = text
-        if not isinstance(literal, str):
-            said = meaning(text, literal)
+        said = said_by(text)
         return None if said is None else int(said > bound) - int(said < bound)
 
     return _numbers_of_texts(values, order)
 
 
-def _numbers_of_texts(values: pa.Array, number_of: Callable[[str], int | None]) -> pa.Array:
+def _numbers_of_texts(values: Array, number_of: Callable[[str], int | None]) -> Array:
     """Return the number of each text, (n,) int64, null for none; equal texts are read once."""
     encoded = values.cast(pa.large_string()).dictionary_encode()
     numbers = [number_of(text) for text in encoded.dictionary.to_pylist()]
@@ -510,7 +512,7 @@ def _numbers_of_texts(values: pa.Array, number_of: Callable[[str], int | None]) 
     return null_where(arrow_of(is_nothing), arrow_of(filled)).take(encoded.indices)
 
 
-def moments(values: pa.Array, time_format: TimeFormat | None) -> pa.Array | None:
+def moments(values: Array, time_format: TimeFormat | None) -> Array | None:
     """Return the times that values say, (n,), in microseconds since 1970, in UTC; null for none.
 
     What is finer is cut off. Texts, and with a format whole numbers, are read each by itself. None
@@ -518,35 +520,19 @@ def moments(values: pa.Array, time_format: TimeFormat | None) -> pa.Array | None
     """
     kind = values.type
     if is_time_type(kind):
-        if pa.types.is_timestamp(kind):
+        if types.is_timestamp(kind):
             in_utc = values.view(pa.timestamp(kind.unit))
             values = pc.floor_temporal(in_utc, unit="microsecond")
         return values.cast(pa.timestamp("us")).view(pa.int64())
-    is_digits = pa.types.is_integer(kind) and time_format is not None
-    if not (is_text(kind) or is_digits or pa.types.is_null(kind)):
+    is_digits = types.is_integer(kind) and time_format is not None
+    if not (is_text(kind) or is_digits):
         return None
     return _numbers_of_texts(values, partial(moment_of, time_format=time_format))
 
 
-def is_time_type(kind: pa.DataType) -> bool:
+def is_time_type(kind: DataType) -> bool:
     """Tell whether a type is of dates or times."""
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
-
-
-def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: str) -> DataError:
-    """Return the error for a column whose type cannot be compared with a literal."""
-    advice = ""
-    if pa.types.is_boolean(kind):
-        advice = ": compare it with true or false"
-    elif is_time_type(kind):
-        advice = ": compare it with a date, such as '2011-01-31'"
-    compared_with = named_kind(literal)
-    if test.sign == "like":
-        compared_with = "a pattern"
-    return DataError(
-        f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
-        f"and its type is {shown_type(kind)}{advice}"
-    )
+    return bool(types.is_date(kind) or types.is_timestamp(kind))
 
 
 def named_kind(literal: Literal) -> str:
@@ -558,11 +544,9 @@ def named_kind(literal: Literal) -> str:
     return "a number"
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Tell whether values of a type are compared as texts are."""
-    types = pa.types
-    is_string = types.is_string(kind) or types.is_large_string(kind)
-    return bool(is_string or types.is_binary(kind) or types.is_large_binary(kind))
+def is_text(kind: DataType) -> bool:
+    """Tell whether values of a type are compared as texts are; those of a column of nulls are."""
+    return is_string_type(kind) or kind in (pa.binary(), pa.large_binary(), pa.null())
 
 
 def meaning(
@@ -587,7 +571,7 @@ def meaning(
 _UNKNOWN = pa.nulls(1, pa.bool_())
 
 
-def may_pass(condition: Condition | None, bounds: Mapping[str, pa.Array], source: str) -> bool:
+def may_pass(condition: Condition | None, bounds: Mapping[str, Array], source: str) -> bool:
     """Tell whether a condition, if there is one, may be true of any row.
 
     bounds: of some columns the only value, (1,) Arrow, or the least and the greatest, (2,).
@@ -595,7 +579,7 @@ def may_pass(condition: Condition | None, bounds: Mapping[str, pa.Array], source
     if condition is None:
         return True
 
-    def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
+    def compared(test: ColumnTest, sign: str, literal: Literal) -> Array:
         values = bounds.get(test.column)
         if values is None:
             return _UNKNOWN
@@ -611,19 +595,18 @@ def may_pass(condition: Condition | None, bounds: Mapping[str, pa.Array], source
         if order is None or order.null_count:
             return _UNKNOWN
         least, most = order.to_pylist()
-        outcomes = {_COMPARE[sign](place, 0) for place in range(least, most + 1)}
+        outcomes = {COMPARE[sign](place, 0) for place in range(least, most + 1)}
         return _known(outcomes.pop()) if len(outcomes) == 1 else _UNKNOWN
 
     # False means that no row is true, true that none is false.
-    logic = Logic(compared, lambda name: _UNKNOWN, pc.invert, pc.and_kleene, pc.or_kleene)
-    return truth(condition, logic)[0].as_py() is not False
+    return truth(condition, Logic(compared, lambda name: _UNKNOWN))[0].as_py() is not False
 
 
-def _known(is_true: bool) -> pa.Array:
+def _known(is_true: bool) -> Array:
     return arrow_of(np.array([is_true]))
 
 
-def _compared_between(bounds: pa.Array, sign: str, literal: Literal) -> pa.Array:
+def _compared_between(bounds: Array, sign: str, literal: Literal) -> Array:
     """Return what a comparison is of texts from one to another, perhaps between white space."""
     low, high = bounds.to_pylist()
     # White space comes before all other letters, or is no ASCII.
@@ -635,7 +618,7 @@ def _compared_between(bounds: pa.Array, sign: str, literal: Literal) -> pa.Array
     return _UNKNOWN if is_possible else _known(False)
 
 
-def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: pa.DataType) -> pa.Array | None:
+def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: DataType) -> Array | None:
     """Return the least and the greatest value of a column in a row group, (2,); None if unknown.
 
     Days become times.
@@ -648,6 +631,6 @@ def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: pa.DataType) ->
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
         if is_string_type(kind):
             return arrow_strings(bounds)
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        if types.is_integer(kind) or types.is_floating(kind):
             return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
     return None

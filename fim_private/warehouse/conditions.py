@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -18,9 +19,19 @@ import ibis
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.options import Times
-from fim_private.reading.times import CENTURY_ENDS, MONTHS, TimeFormat, iso_moment
+from fim_private.reading.times import CENTURY_ENDS, MONTHS, TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
-from fim_private.reading.where import ColumnTest, Condition, Literal, Logic, regex_of, truth
+from fim_private.reading.where import (
+    COMPARE,
+    ColumnTest,
+    Condition,
+    Literal,
+    Logic,
+    moment_in,
+    named_kind,
+    regex_of,
+    truth,
+)
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table, Value
@@ -36,8 +47,7 @@ _FROM_MARCH_OF_0 = 719_468  # days from the first of March of the year 0 to 1970
 _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400 * 10**6
 # As values.WITH_ZEROS, between white space.
 _WITH_ZEROS = f"^[{WHITE}]*(0|-?[1-9][0-9]{{0,17}})[.]0+[{WHITE}]*$"
-_EQUAL = {"=": operator.eq, "<>": operator.ne}
-_SIGNS = _EQUAL | {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_EQUALITIES = ("=", "<>")
 
 
 def present(column: Value) -> Value:
@@ -61,12 +71,13 @@ def as_printed(column: Value) -> Value:
 
 def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Value], Value]:
     """Return a function that calls the database's own function for a time in UTC."""
-    zoned, plain = ibis.dtype("timestamp('UTC')"), ibis.dtype("timestamp")
-    kinds = (ibis.dtype("string"), zoned) if zone_first else (zoned, ibis.dtype("string"))
+    kinds = ibis.dtype("timestamp('UTC')"), ibis.dtype("string")
+    if zone_first:
+        kinds = kinds[::-1]
 
     def stub(first: Value, second: Value) -> Value: ...
 
-    in_zone = ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))(stub)
+    in_zone = ibis.udf.scalar.builtin(name=name, signature=(kinds, "timestamp"))(stub)
     if zone_first:
         return lambda time: in_zone("UTC", time)
     return lambda time: in_zone(time, "UTC")
@@ -136,55 +147,40 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
         directive: texts.re_extract(time_format.pattern, place).nullif("")
         for place, directive in enumerate(time_format.parts, 1)
     }
-    year, month, number = _year(said), _month(said), said["day"].cast("int64")
-    hour, is_hour = _hour(said)
-    minute, second = _number(said, "minute"), _number(said, "second")
-    is_time = (year >= 1) & month.between(1, 12) & (number >= 1)
-    is_time = is_time & (number <= _length_of_month(year, month)) & is_hour
-    is_time &= (minute <= 59) & (second <= 59)
-    micros = ibis.literal(0, type="int64")
+    # A part that the format has not is 0; one that is no number is cast only if it is used.
+    numbers = defaultdict(
+        lambda: ibis.literal(0, type="int64"),
+        ((directive, text.cast("int64")) for directive, text in said.items()),
+    )
+    year, month, number = numbers["year"], numbers["month"], numbers["day"]
+    if "short year" in said:
+        short = numbers["short year"]
+        year = (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
+    if "month" not in said:
+        month = _month(said)
+    hour, minute, second = numbers["hour"], numbers["minute"], numbers["second"]
+    is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (hour <= 23)
+    if "half" in said:
+        half_day = numbers["half-day hour"]
+        hour = half_day % 12 + (said["half"] == "pm").ifelse(12, 0)
+        is_time &= half_day.between(1, 12)
+    is_time &= (number <= _length_of_month(year, month)) & (minute <= 59) & (second <= 59)
+    micros = (hour * 3_600 + minute * 60 + second) * 1_000_000
     if "fraction" in said:
-        micros = said["fraction"].concat("000000").substr(0, 6).cast("int64")
-    micros += (hour * 3_600 + minute * 60 + second) * 1_000_000
+        micros += said["fraction"].concat("000000").substr(0, 6).cast("int64")
     return is_time.ifelse(_days(year, month, number), None), micros
 
 
-def _number(said: Mapping[str, Value], name: str) -> Value:
-    if name not in said:
-        return ibis.literal(0, type="int64")
-    return said[name].cast("int64")
-
-
-def _year(said: Mapping[str, Value]) -> Value:
-    if "year" in said:
-        return said["year"].cast("int64")
-    short = said["short year"].cast("int64")
-    return (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
-
-
 def _month(said: Mapping[str, Value]) -> Value:
-    for part, length in (("name", None), ("short name", 3)):
-        if part in said:
-            names = ((said[part] == name[:length], place) for place, name in enumerate(MONTHS, 1))
-            return ibis.cases(*names).cast("int64")
-    return said["month"].cast("int64")
-
-
-def _hour(said: Mapping[str, Value]) -> tuple[Value, Value]:
-    """Return the hour, and whether it exists."""
-    if "half" not in said:
-        hour = _number(said, "hour")
-        return hour, hour <= 23
-    half_day = said["half-day hour"].cast("int64")
-    return half_day % 12 + (said["half"] == "pm").ifelse(12, 0), half_day.between(1, 12)
-
-
-def _is_leap(year: Value) -> Value:
-    return ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
+    """Return the number of a month that is written by its name, or by three letters of it."""
+    text = said.get("name", said.get("short name")).substr(0, 3)
+    months = ((text == name[:3], place) for place, name in enumerate(MONTHS, 1))
+    return ibis.cases(*months).cast("int64")
 
 
 def _length_of_month(year: Value, month: Value) -> Value:
-    of_february = _is_leap(year).ifelse(29, 28)
+    is_leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
+    of_february = is_leap.ifelse(29, 28)
     return ibis.cases((month == 2, of_february), (month.isin([4, 6, 9, 11]), 30), else_=31)
 
 
@@ -215,11 +211,10 @@ def passing(condition: Condition, table: Table, source: str, dialect: str) -> Va
             _check_zone(test.column, source, dialect)
         comparison = _compared(present(column), sign, literal, test)
         if comparison is None:
-            literal_kind = {bool: "true or false", str: "a text"}.get(type(literal), "a number")
             raise DataError(
                 f"{parameter('where')} compares column {test.column!r} of {source} with "
-                f"{literal_kind} by {sign}, and its type is {kind}. Make a view with the right "
-                f"type; texts go with =, <> and in only"
+                f"{named_kind(literal)} by {sign}, and its type is {kind}. Make a view with the "
+                f"right type; texts go with =, <> and in only"
             )
         return comparison
 
@@ -233,27 +228,21 @@ def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> V
     """Return a comparison of a column with a literal; None if their types do not go together."""
     kind = column.type()
     if sign == "like":
-        return _matched(column, str(literal), test.escape)
+        if not (kind.is_string() or kind.is_integer()):
+            return None
+        # The digits of whole numbers are matched, too.
+        return column.cast("string").re_search(regex_of(str(literal).strip(), test.escape))
     if isinstance(literal, int | Decimal) and not isinstance(literal, bool):
         return _with_number(column, sign, literal)
+    micros = moment_in(literal)
+    if micros is not None:
+        return _with_time(column, sign, micros, test.time_format)
     if isinstance(literal, str):
         literal = literal.strip()
-        micros = iso_moment(literal)
-        if micros is not None:
-            return _with_time(column, sign, micros, test.time_format)
     is_same_kind = kind.is_boolean() if isinstance(literal, bool) else kind.is_string()
-    if not is_same_kind or sign not in _EQUAL:
+    if not is_same_kind or sign not in _EQUALITIES:
         return None
-    return _EQUAL[sign](column, literal)
-
-
-def _matched(column: Value, pattern: str, escape: str) -> Value | None:
-    """Return whether a pattern matches texts, or the digits of whole numbers; None for others."""
-    regex = regex_of(pattern.strip(), escape)
-    kind = column.type()
-    if not (kind.is_string() or kind.is_integer()):
-        return None
-    return column.cast("string").re_search(regex)
+    return COMPARE[sign](column, literal)
 
 
 def _with_time(
@@ -262,15 +251,15 @@ def _with_time(
     """Return a comparison of dates or times with microseconds since 1970; None for others."""
     kind = column.type()
     if time_format is not None and (kind.is_string() or kind.is_integer()):
-        return _SIGNS[sign](moment(column, time_format), micros)
+        return COMPARE[sign](moment(column, time_format), micros)
     if not (kind.is_date() or kind.is_timestamp()):
         return None
     time = _EPOCH + timedelta(microseconds=micros)
     if kind.is_date():
         column = column.cast("timestamp")
-    if kind.is_date() or not kind.timezone:
+    if not column.type().timezone:
         time = time.replace(tzinfo=None)
-    return _SIGNS[sign](column, ibis.literal(time))
+    return COMPARE[sign](column, ibis.literal(time))
 
 
 def _with_number(column: Value, sign: str, number: int | Decimal) -> Value | None:
@@ -280,13 +269,13 @@ def _with_number(column: Value, sign: str, number: int | Decimal) -> Value | Non
         return _with_whole_bound(column, sign, number)
     exact = Decimal(number)
     if kind.is_float64():
-        return _SIGNS[sign](column, float(exact))
+        return COMPARE[sign](column, float(exact))
     if not kind.is_decimal() or (kind.precision or 0) > 38:
         return None
     decimals = max(kind.scale or 0, -int(exact.as_tuple().exponent))
     if decimals > 38 or abs(exact) >= 10 ** (38 - decimals):
         return None
-    return _SIGNS[sign](column, ibis.literal(exact, f"decimal(38, {decimals})"))
+    return COMPARE[sign](column, ibis.literal(exact, f"decimal(38, {decimals})"))
 
 
 def _with_whole_bound(column: Value, sign: str, number: int | Decimal) -> Value | None:
@@ -294,7 +283,7 @@ def _with_whole_bound(column: Value, sign: str, number: int | Decimal) -> Value 
     low, high = math.floor(number), math.ceil(number)
     if abs(low) >= 2**62:
         return None
-    if low != high and sign in _EQUAL:  # no whole number is a fraction
+    if low != high and sign in _EQUALITIES:  # no whole number is a fraction
         return column.isnull().ifelse(None, sign == "<>")
     bound = low if sign in ("<=", ">") else high
-    return _SIGNS[sign](column, bound)
+    return COMPARE[sign](column, bound)

@@ -21,7 +21,7 @@ from fim_private.planning.forecast import list_gain
 from fim_private.release import words
 from fim_private.release.changes import Changes
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules, rules_table
+from fim_private.release.rules import Rules
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.plan import ReleasePlan, noise_of, shares_in_words, step_in_words
 from fim_private.request.supports import NoiseKind
@@ -123,7 +123,7 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
         yield Grid(columns, rows)
         yield from release.certainty
     if rules is not None and len(rules):
-        table = rules_table(rules, release.decimals, release.privacy_unit)
+        table = rules.table()
         yield bold(table.title)
         yield Grid(table.columns, table.rows)
         yield rules.note

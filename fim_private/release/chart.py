@@ -250,6 +250,14 @@ def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
+def legend_of(dots: str, bars: Sequence[Bar], held: str = "") -> str:
+    """Return what the marks of a chart mean, in sentences."""
+    hollow = ""
+    if any(bar.doubtful for bar in bars):
+        hollow = "; hollow, what is marked ?"
+    return f"Dots: {dots}{hollow}. Lines: 95 % intervals{held}."
+
+
 # Rules on a plane. A box is its left, top, right and bottom.
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]

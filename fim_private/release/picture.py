@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fim_private.display import printable
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, cut, named, width
+from fim_private.release.chart import TITLE, Bar, BarChart, cut, legend_of, named, width
 from fim_private.release.forms import AnyRelease
 from fim_private.request.itemsets import Itemset
 
@@ -19,7 +21,7 @@ def chart_of(release: AnyRelease, *, relative: bool, most: int | None) -> BarCha
     per_cent = relative and release.has_shares and bool(release.units)
     count = len(release.itemsets)
     bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in release.itemsets[:most])
-    notes = [_how_drawn(release), *release.certainty, *release.rows_read]
+    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
     warning = ""
     if release.private:
         notes.append(release.guarantee)
@@ -60,7 +62,7 @@ def _scale(release: AnyRelease, *, per_cent: bool) -> str:
     return f"share of {among} {release.units:,} {who}"
 
 
-def _how_drawn(release: AnyRelease) -> str:
+def _how_drawn(release: AnyRelease, bars: Sequence[Bar]) -> str:
     """What the marks of a chart mean, or why it has none."""
     if not release.itemsets:
         return "The budget of this release is spent all the same."
@@ -68,14 +70,8 @@ def _how_drawn(release: AnyRelease) -> str:
         return (
             "Supports were not asked for: this is a list, and says nothing of how frequent each is."
         )
-    hollow = ""
-    if any(itemset.doubtful for itemset in release.itemsets):
-        hollow = "; hollow, what is marked ?"
-    who = words.customers(release.privacy_unit)
-    return (
-        f"Dots: {who} with all of the items, as noisy numbers{hollow}. Lines: 95 % "
-        f"intervals, {release.held}."
-    )
+    dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
+    return legend_of(dots, bars, f", {release.held}")
 
 
 def _leader(release: AnyRelease) -> Itemset | None:

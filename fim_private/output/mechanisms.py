@@ -67,7 +67,6 @@ def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
     figures = [_figures(mechanism) for mechanism in planned]
     titles = [title for title in figures[0] if any(cells[title] != "–" for cells in figures)]
     best = {top: plan.best(top) for top in plan.tops}
-    has_tops = plan.tops != (1,)
     rows: list[list[str]] = []
     styles, last_rows = [], []
     shown_top = 0
@@ -78,24 +77,22 @@ def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
         elif mechanism.missing or mechanism.feasible is False:
             style = "dim"
         styles.append(style)
-        row = [f"{mark} {mechanism.name}", *[cells[title] for title in titles]]
-        if not has_tops:
-            row.append(_needs_in_words(mechanism))
-        elif mechanism.top == shown_top:
-            row.insert(0, "")  # a top is shown in its first row only
-        else:
-            row.insert(0, f"{mechanism.top:,}")
-            last_rows.append(len(rows) - 1)
+        top = ""
+        if mechanism.top != shown_top:  # a top is shown in its first row only
             shown_top = mechanism.top
-        rows.append(row)
-    if has_tops:
-        columns = ["top", "mechanism", *titles]
-        return Grid(
-            columns, rows, text=[1], whole=range(len(columns)), styles=styles, ends=last_rows
-        )
-    columns = ["mechanism", *titles, "needs"]
-    last = len(columns) - 1
-    return Grid(columns, rows, text=[0, last], whole=range(last), styles=styles)
+            top = f"{shown_top:,}"
+            last_rows.append(len(rows) - 1)
+        numbers = [cells[title] for title in titles]
+        rows.append([top, f"{mark} {mechanism.name}", *numbers, _needs_in_words(mechanism)])
+    columns = ["top", "mechanism", *titles, "needs"]
+    # Of one itemset there are the needs, and otherwise the tops.
+    if plan.tops == (1,):
+        begin, end = 1, len(columns)
+    else:
+        begin, end = 0, len(columns) - 1
+    rows = [row[begin:end] for row in rows]
+    mechanisms, needs = 1 - begin, len(columns) - 1 - begin
+    return Grid(columns[begin:end], rows, (mechanisms, needs), range(needs), styles, last_rows)
 
 
 def _figures(mechanism: PlannedMechanism) -> dict[str, str]:

@@ -124,16 +124,13 @@ def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
     doubtful = bool(itemset.doubtful)
     if itemset.support is None or itemset.interval is None:
         return Bar(itemset.items, doubtful=doubtful)
-    length: float
-    low: float
-    high: float
-    length, low, high = (itemset.support, *itemset.interval)
-    texts = [f"{number:,}" for number in (length, low, high)]
+    numbers: Sequence[float] = (itemset.support, *itemset.interval)
+    texts = [f"{number:,}" for number in numbers]
     if per_cent:
-        low, high = release.share_interval_of(itemset) or (0.0, 0.0)
-        shares = (release.share_of(itemset) or 0.0, low, high)
+        interval = release.share_interval_of(itemset) or (0.0, 0.0)
+        shares = (release.share_of(itemset) or 0.0, *interval)
         texts = [words.percent(share, release.decimals) for share in shares]
-        length, low, high = (100 * share for share in shares)
+        numbers = [100 * share for share in shares]
+    length, low, high = numbers
     number, lowest, highest = texts
-    interval = f"{lowest} to {highest}"
-    return Bar(itemset.items, length, low, high, number, interval, doubtful)
+    return Bar(itemset.items, length, low, high, number, f"{lowest} to {highest}", doubtful)

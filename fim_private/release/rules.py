@@ -305,16 +305,6 @@ class Rules:
         """Whether rules have lift and the other metrics that compare with independence."""
         return "lift" in self.columns
 
-    @property
-    def antecedents(self) -> list[Items]:
-        """The items on the left side of each rule."""
-        return [antecedent for antecedent, _ in self.sides]
-
-    @property
-    def consequents(self) -> list[Items]:
-        """The items on the right side of each rule."""
-        return [consequent for _, consequent in self.sides]
-
     def rows(self) -> Iterator[tuple[Items, Items, dict[str, float], bool]]:
         """Yield each rule: its two sides, its numbers by column, and whether it is doubtful."""
         for place, sides in enumerate(self.sides):
@@ -368,8 +358,8 @@ class Rules:
 
     def sheet_rows(self) -> Rows:
         """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
-        columns: Columns = item_columns("antecedent", self.antecedents)
-        columns |= item_columns("consequent", self.consequents)
+        columns: Columns = item_columns("antecedent", [left for left, _ in self.sides])
+        columns |= item_columns("consequent", [right for _, right in self.sides])
         for name, numbers in self.columns.items():
             columns[name.replace(" ", "_")] = numbers.tolist()
         return rows_of(columns | {"doubtful": self.doubtful.tolist()})

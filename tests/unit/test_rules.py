@@ -130,7 +130,7 @@ def test_each_interval_of_a_rule_holds(kind: str, noisy_units: bool) -> None:
         )
         rules = rules_of(release)
         for place in range(len(rules)):
-            sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
+            sides = tuple(map(frozenset, rules.sides[place]))
             true = true_metrics(*sides)
             for name, number in true.items():
                 lower, upper = rules.columns[f"{name}_lower"], rules.columns[f"{name}_upper"]

@@ -19,21 +19,23 @@ Block = Union[RenderableType, "Grid"]
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What stands for letters and signs on a screen without them.
-_WORDS = {
-    "ε": "epsilon",
-    "δ": "delta",
-    "μ": "mu",
-    "ρ": "rho",
-    "²": "^2",
-    "–": "-",
-    "−": "-",
-    "±": "+-",
-    "→": "->",
-    "…": "...",
-    "×": "x",
-    "≤": "<=",
-    "≥": ">=",
-}
+_WORDS = str.maketrans(
+    {
+        "ε": "epsilon",
+        "δ": "delta",
+        "μ": "mu",
+        "ρ": "rho",
+        "²": "^2",
+        "–": "-",
+        "−": "-",
+        "±": "+-",
+        "→": "->",
+        "…": "...",
+        "×": "x",
+        "≤": "<=",
+        "≥": ">=",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,7 @@ class Screen:
         """Return text with words, or else escapes, for what the screen cannot show."""
         if not self.ascii_only:
             return text
-        for character, word in _WORDS.items():
-            text = text.replace(character, word)
+        text = text.translate(_WORDS)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def _laid_out(self, block: Block, width: int) -> Iterator[RenderableType]:

@@ -81,13 +81,12 @@ def named(items: Sequence[object], widest: float) -> str:
 def _shortened(items: Sequence[object], room: float) -> list[str]:
     """Return the names of items, cut to share this room. Short ones leave room to long ones."""
     names = [item_name(item) for item in items]
-    shortened = [""] * len(names)
-    shortest_first = sorted(range(len(names)), key=lambda place: width(names[place]))
-    for done, place in enumerate(shortest_first):
-        share = min(width(names[place]), room / (len(names) - done))
+    share = 0.0
+    for done, wide in enumerate(sorted(map(width, names))):
+        share = min(wide, room / (len(names) - done))
         room -= share
-        shortened[place] = _cut_name(names[place], share + 1e-9)
-    return shortened
+    # That of the longest name: those that leave room to it are shorter.
+    return [_cut_name(name, share + 1e-9) for name in names]
 
 
 def lines(text: str, widest: float) -> list[str]:

@@ -90,17 +90,16 @@ def _leader(release: AnyRelease) -> Itemset | None:
 def _message(release: AnyRelease, leader: Itemset, widest: float, *, per_cent: bool) -> str:
     """Return the title of a picture, on one line: which items lead, and with how much."""
     items, who = leader.items or (), words.customers(release.privacy_unit)
-    number = f"{leader.support:,} {who}"
+    number = _bar(release, leader, per_cent=per_cent).number
     if per_cent:
-        share = words.percent(release.share_of(leader) or 0, release.decimals)
-        number = f"{share} of {who}"
+        number += " of"
     verb = "is bought"
     if len(items) > 1:
         verb = "are bought together"
     if _is_most_frequent(release, leader):
         verb += " most,"
     preposition = "in" if release.privacy_unit == "basket" else "by"
-    predicate = f" {verb} {preposition} about {number}"
+    predicate = f" {verb} {preposition} about {number} {who}"
     return named(items, widest - width(predicate)) + predicate
 
 
@@ -112,12 +111,12 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
     # What was left out may have more than was counted.
     if release.scope.exclude or release.max_basket is not None:
         return False
-    rivals = [itemset.by_itself for itemset in release.itemsets if itemset is not leader]
-    if len(items) > 1:
-        rivals = [itemset for itemset in rivals if len(itemset.items or ()) > 1]
-    return bool(rivals) and all(
-        rival.interval is not None and rival.interval[1] < interval[0] for rival in rivals
-    )
+    rivals = [
+        itemset.by_itself.interval
+        for itemset in release.itemsets
+        if itemset is not leader and (len(items) == 1 or len(itemset.items or ()) > 1)
+    ]
+    return bool(rivals) and all(rival and rival[1] < interval[0] for rival in rivals)
 
 
 def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:

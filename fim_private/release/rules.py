@@ -374,9 +374,9 @@ class Rules:
             share = words.percent(numbers["support"], self.decimals)
             row = [rule, share, *_confidence_in_words(numbers)]
             if self.has_lifts:
-                lowest_lift = _lift_in_words(numbers["lift_lower"], math.floor)
-                highest_lift = _lift_in_words(numbers["lift_upper"], math.ceil)
-                row += [_lift_in_words(numbers["lift"], round), f"{lowest_lift} to {highest_lift}"]
+                lift, lowest, highest = _with_interval(numbers, "lift")
+                ends = _lift_in_words(lowest, math.floor), _lift_in_words(highest, math.ceil)
+                row += [_lift_in_words(lift, round), " to ".join(ends)]
             rows.append(row)
         title = f"{words.number_of(len(self), 'association rule')} of these itemsets, surest first"
         heads = ["rule", "share", "confidence", "95 %"]
@@ -509,13 +509,12 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     unit = release.privacy_unit
     lifts = release.scope.has_lifts(unit)
     min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
-    noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
     parts = [part for part in release.parts if part.interval]
     known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *parts)}
-    if release.with_parts and (noise is None or not units.number):
+    if release.with_parts and (release.noise is None or not release.units):
         itemsets = []  # it abstained, or there are no units
-    elif noise is None or release.units is None or not have_subsets(known):
+    elif release.noise is None or release.units is None or not have_subsets(known):
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
             f"{unit}s): mine again with {parameter('rules')}"
@@ -527,7 +526,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
         for size in range(1, len(itemset.items))
         for antecedent in combinations(itemset.items, size)
     ]
-    columns = _columns(sides, known, noise, units, lifts=lifts)
+    columns = _columns(release, sides, known, lifts=lifts)
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
@@ -545,22 +544,21 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
 
 
 def _columns(
+    release: Any,
     sides: Sequence[tuple[Items, Items]],
     known: Mapping[frozenset[Item], Any],
-    noise: SupportNoise | None,
-    units: UnitCount,
     *,
     lifts: bool,
 ) -> dict[str, Numbers]:
-    """Return the numbers of rules, and their intervals.
+    """Return the numbers of rules of a Release, and their intervals.
 
     Args:
+        release: The release. It has no noise if there are no rules.
         sides: The two sides of each rule.
         known: The itemsets of both sides, and of all their items, with their supports.
-        noise: That of the supports; None if there are no rules.
-        units: The number of units.
         lifts: Whether rules have lift.
     """
+    noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     confidence = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
     wider, joint, moving = 0.0, None, False
     if noise is not None:
@@ -580,7 +578,7 @@ def _columns(
     # Estimates and ends; of each both sides together, the left sides and the right sides.
     estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
     counts = _rule_counts(estimates, max(units.number, 1))
-    names = [name for name in METRICS if lifts or name == "confidence"]
+    names = [*METRICS] if lifts else ["confidence"]
     columns = {
         "antecedent support": np.minimum(counts.antecedent / counts.units, 1.0),
         "consequent support": np.minimum(counts.consequent / counts.units, 1.0),

@@ -264,10 +264,9 @@ def _ratio_interval(counts: RuleCounts, noise: JointNoise) -> Ends:
     alone = _Z**2 * (noise.own + noise.shared)
     leading, middle, last = y * y - alone, x * y - shared, x * x - alone
     spread = np.sqrt(np.maximum(middle * middle - leading * last, 0))
-    is_bounded = leading > 0
-    lower = np.where(is_bounded, (middle - spread) / leading, 0.0)
-    upper = np.where(is_bounded, (middle + spread) / leading, 1.0)
-    return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+    roots = np.array([middle - spread, middle + spread]) / leading
+    lower, upper = np.clip(np.where(leading > 0, roots, [[0.0], [1.0]]), 0, 1)
+    return lower, upper
 
 
 # More dots nobody reads; the other forms of rules have all.
@@ -579,10 +578,11 @@ def _columns(
     estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
     counts = _rule_counts(estimates, max(units.number, 1))
     names = [*METRICS] if lifts else ["confidence"]
+    both, antecedent, consequent = np.minimum(np.divide(counts[:3], counts.units), 1.0)
     columns = {
-        "antecedent support": np.minimum(counts.antecedent / counts.units, 1.0),
-        "consequent support": np.minimum(counts.consequent / counts.units, 1.0),
-        "support": np.minimum(counts.both / counts.units, 1.0),
+        "antecedent support": antecedent,
+        "consequent support": consequent,
+        "support": both,
         **{name: METRICS[name](counts) for name in names},
     }
     # Between which counts they are, if the number of units is in a slice.
@@ -597,9 +597,8 @@ def _columns(
         lowers, uppers = zip(*(bounds(name, *ends) for ends in ranges), strict=True)
         lower, upper = np.min(lowers, axis=0), np.max(uppers, axis=0)
         if joint is not None:
-            (joint_lower, joint_upper), holds = joint_interval(name, counts, joint)
-            lower = np.where(holds, joint_lower, lower)
-            upper = np.where(holds, joint_upper, upper)
+            interval, holds = joint_interval(name, counts, joint)
+            lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
     return columns
 

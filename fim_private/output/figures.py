@@ -105,6 +105,9 @@ def _draw_curves(axes: Axes, points: _Points) -> None:
     for name in dict.fromkeys(mechanism.name for _, mechanism in drawn):
         spec = spec_named(name)
         colour, line, marker = spec.style
+        label = name
+        if spec.composed:
+            label += " (estimate)"
         axes.plot(
             [x for x, mechanism in drawn if mechanism.name == name],
             [mechanism.required_support for _, mechanism in drawn if mechanism.name == name],
@@ -112,7 +115,7 @@ def _draw_curves(axes: Axes, points: _Points) -> None:
             linestyle=line,
             marker=marker,
             markersize=4,
-            label=f"{name} (estimate)" if spec.composed else name,
+            label=label,
         )
 
 

@@ -99,8 +99,9 @@ def _all_advice(
         return
     yield from _advice_on_rules(first, first.request, rules)
     if first.privacy_unit == "user":
-        # A forecast for one segment says nothing about the others.
-        units = first.units if len(releases) == 1 else None
+        units = first.units
+        if len(releases) > 1:  # a forecast for one segment says nothing about the others
+            units = None
         came_out = len(first.itemsets) / first.wanted
         gain = list_gain(first.request, units=units, came_out=came_out)
         if gain is not None:

@@ -132,9 +132,12 @@ class Screen:
         if sum(least for least, _ in widths) > room:
             yield from _row_by_row(grid)
             return
-        table = Table(box=ASCII if self.ascii_only else ROUNDED)
+        box = ASCII if self.ascii_only else ROUNDED
+        table = Table(box=box)
         for place, fitted in enumerate(_fitted(widths, room)):
-            justify: JustifyMethod = "left" if place in grid.text else "right"
+            justify: JustifyMethod = "right"
+            if place in grid.text:
+                justify = "left"
             table.add_column(columns[place], justify=justify, overflow="fold", width=fitted)
         for row, cells in enumerate(rows):
             table.add_row(*map(Text, cells), style=styles[row], end_section=row in grid.ends)
@@ -161,7 +164,9 @@ def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:
     lines = [line for cell in cells for line in cell.splitlines()]
     words = [word for line in lines for word in line.split()]
     longest, widest = (max(map(cell_len, texts), default=0) for texts in (words, lines))
-    return widest if is_whole else longest, widest
+    if is_whole:
+        return widest, widest
+    return longest, widest
 
 
 def _fitted(ranges: Sequence[tuple[int, int]], room: int) -> list[int] | list[None]:

@@ -512,11 +512,13 @@ def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
     ax.spines[:].set_visible(False)
     ax.set_xticks([])
     if chart.lifts or chart.has_lengths:
-        ax.set(xscale="log" if chart.lifts else "linear", xlim=(chart.ticks[0], chart.ticks[-1]))
+        if chart.lifts:
+            ax.set_xscale("log")
+        ax.set_xlim(chart.ticks[0], chart.ticks[-1])
         texts = [chart.tick_text(tick) for tick in chart.ticks]
         ax.set_xticks(chart.ticks, texts, fontsize=_SMALL_POINTS)
         ax.set_xticks([], minor=True)
-        ax.grid(True, axis="both" if chart.lifts else "x", alpha=0.35)
+        ax.grid(True, axis="x", alpha=0.35)
         ax.set_axisbelow(True)
     if chart.lifts:
         return _draw_rules(chart, ax)
@@ -556,6 +558,7 @@ def _draw_rules(chart: BarChart, ax: Axes) -> list[str]:
     percentages = range(0, 101, 20)
     ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
     ax.set_ylim(0, 100)
+    ax.grid(True, axis="y", alpha=0.35)
     ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
     numbers = [(bar.length or 0, bar.low, bar.high, *bar.lift) for bar in chart.bars]

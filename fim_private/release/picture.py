@@ -83,8 +83,15 @@ def _leader(release: AnyRelease) -> Itemset | None:
         for itemset in release.itemsets
         if itemset.items and itemset.support is not None and itemset.interval is not None
     ]
-    together = [itemset for itemset in counted if len(itemset.items or ()) > 1]
-    return max(together or counted, key=lambda itemset: itemset.support or 0, default=None)
+    return max(
+        _of_several_items(counted) or counted,
+        key=lambda itemset: itemset.support or 0,
+        default=None,
+    )
+
+
+def _of_several_items(itemsets: Sequence[Itemset]) -> list[Itemset]:
+    return [itemset for itemset in itemsets if len(itemset.items or ()) > 1]
 
 
 def _message(release: AnyRelease, leader: Itemset, widest: float, *, per_cent: bool) -> str:
@@ -111,12 +118,11 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
     # What was left out may have more than was counted.
     if release.scope.exclude or release.max_basket is not None:
         return False
-    rivals = [
-        itemset.by_itself.interval
-        for itemset in release.itemsets
-        if itemset is not leader and (len(items) == 1 or len(itemset.items or ()) > 1)
-    ]
-    return bool(rivals) and all(rival and rival[1] < interval[0] for rival in rivals)
+    rivals = [itemset for itemset in release.itemsets if itemset is not leader]
+    if len(items) > 1:
+        rivals = _of_several_items(rivals)
+    intervals = [rival.by_itself.interval for rival in rivals]
+    return bool(rivals) and all(rival and rival[1] < interval[0] for rival in intervals)
 
 
 def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:

@@ -15,7 +15,7 @@ With x units that have A and C, y that have A, z that have C, and n units in all
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -30,6 +30,7 @@ from fim_private.reading.labels import Item
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
 from fim_private.release.forms import Columns, Rows, item_columns, rows_by_segment, rows_of
+from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
 if TYPE_CHECKING:
@@ -193,10 +194,11 @@ class JointNoise:
         if noise.of_units is not None:
             shared = noise.shared_variance
             return cls(noise.own_variance, shared, 4 * shared, 2 * shared)
-        of_units = units.noise
-        if NoiseKind.LAPLACE in (noise.kind, of_units and of_units.kind):
+        if NoiseKind.LAPLACE in (noise.kind, units.noise and units.noise.kind):
             return None
-        return cls(noise.own_variance, units=0.0 if of_units is None else of_units.own_variance)
+        if units.noise is None:
+            return cls(noise.own_variance)
+        return cls(noise.own_variance, units=units.noise.own_variance)
 
     def deviation(self, slopes: Numbers) -> Numbers:
         """Return the standard deviation of functions of the counts, given their slopes.
@@ -341,15 +343,14 @@ class Rules:
         values = []
         for antecedent, consequent, numbers, doubtful in self.rows():
             rule: dict[str, object] = {"antecedents": [*antecedent], "consequents": [*consequent]}
-            finite = {
-                name: number if math.isfinite(number) else None for name, number in numbers.items()
-            }
-            for name, number in finite.items():
+            finite = {name: number for name, number in numbers.items() if math.isfinite(number)}
+            for name in numbers:
                 if name.endswith(("_lower", "_upper")):
                     continue
-                rule[name.replace(" ", "_")] = number
-                if f"{name}_lower" in finite:
-                    rule[f"{name}_interval"] = [finite[f"{name}_lower"], finite[f"{name}_upper"]]
+                rule[name.replace(" ", "_")] = finite.get(name)
+                lower, upper = f"{name}_lower", f"{name}_upper"
+                if lower in numbers:
+                    rule[f"{name}_interval"] = [finite.get(lower), finite.get(upper)]
             values.append(rule | {"doubtful": doubtful})
         if not values:
             return {"rules": values}
@@ -508,67 +509,77 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     unit = release.privacy_unit
     lifts = release.scope.has_lifts(unit)
     min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
+    noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
-    parts = [part for part in release.parts if part.interval]
-    known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *parts)}
-    if release.with_parts and (release.noise is None or not release.units):
+    known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *release.parts)}
+    if release.with_parts and (noise is None or not units.number):
         itemsets = []  # it abstained, or there are no units
-    elif release.noise is None or release.units is None or not have_subsets(known):
+    elif noise is None or release.units is None or not have_subsets(known):
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
             f"{unit}s): mine again with {parameter('rules')}"
         )
-    sides = [
-        (antecedent, tuple(item for item in itemset.items if item not in antecedent))
-        for itemset in itemsets
-        if known[frozenset(itemset.items)].support > 0
-        for size in range(1, len(itemset.items))
-        for antecedent in combinations(itemset.items, size)
-    ]
-    columns = _columns(release, sides, known, lifts=lifts)
+    sides = [*_sides_of(itemset.by_itself for itemset in itemsets)]
+    columns = _columns(sides, known, noise, units, lifts=lifts)
+    order, doubtful = _ranking(columns, min_confidence, min_lift)
+    columns = {name: numbers[order] for name, numbers in columns.items()}
+    ranked = [sides[place] for place in order]
+    return Rules(ranked, columns, doubtful[order], unit, release.decimals)
+
+
+def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[tuple[Items, Items]]:
+    """Yield the two sides of every rule of itemsets that have a support above 0."""
+    for itemset in itemsets:
+        items = itemset.items or ()
+        if not itemset.support:
+            continue
+        for size in range(1, len(items)):
+            for antecedent in combinations(items, size):
+                yield antecedent, tuple(item for item in items if item not in antecedent)
+
+
+def _ranking(
+    columns: Mapping[str, Numbers], min_confidence: float, min_lift: float
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the places of rules with the least confidence and lift, and which are doubtful."""
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
-    if lifts:
+    if "lift" in columns:
         doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
         doubtful |= columns["lift_lower"] < min_lift
         enough &= columns["lift"] >= min_lift
         ranked_by = "lift"
     # The last key comes first.
     ranking = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
-    order = ranking[enough[ranking]]
-    columns = {name: numbers[order] for name, numbers in columns.items()}
-    ranked = [sides[place] for place in order]
-    return Rules(ranked, columns, doubtful[order], unit, release.decimals)
+    return ranking[enough[ranking]], doubtful
 
 
 def _columns(
-    release: Any,
     sides: Sequence[tuple[Items, Items]],
-    known: Mapping[frozenset[Item], Any],
+    known: Mapping[frozenset[Item], Itemset],
+    noise: SupportNoise | None,
+    units: UnitCount,
     *,
     lifts: bool,
 ) -> dict[str, Numbers]:
-    """Return the numbers of rules of a Release, and their intervals.
+    """Return the numbers of rules, and their intervals.
 
     Args:
-        release: The release. It has no noise if there are no rules.
         sides: The two sides of each rule.
         known: The itemsets of both sides, and of all their items, with their supports.
+        noise: That of the supports; None if there are no rules.
+        units: The number of units.
         lifts: Whether rules have lift.
     """
-    noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
-    confidence = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
+    noisy_counts = 3 if units.noise is None else 4
+    confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
     wider, joint, moving = 0.0, None, False
     if noise is not None:
         # With two normals, the supports follow the number of units.
         wider, moving = noise.wider(confidence), noise.of_units is not None
         joint = JointNoise.of(noise, units)
-    supports = {}
-    for items, itemset in known.items():
-        low, high = itemset.interval
-        # An end at 0 was cut off there: how far below the noise reached is not known.
-        supports[items] = itemset.support, low - wider if low else -math.inf, high + wider
+    supports = {items: _support_and_ends(itemset, wider) for items, itemset in known.items()}
     by_rule = [
         supports[frozenset(items)]
         for antecedent, consequent in sides
@@ -601,6 +612,14 @@ def _columns(
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
     return columns
+
+
+def _support_and_ends(itemset: Itemset, wider: float) -> tuple[float, float, float]:
+    """Return a support, and the ends of its interval, which is wider by that on either side."""
+    low, high = itemset.interval or (0, 0)
+    # An end at 0 was cut off there: how far below the noise reached is not known.
+    lowest = low - wider if low else -math.inf
+    return itemset.support or 0, lowest, high + wider
 
 
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:

@@ -31,13 +31,7 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.forms import csv_text
 from fim_private.release.page import page
-from fim_private.release.rules import (
-    METRICS,
-    RuleCounts,
-    bounds,
-    rules_of,
-    rules_rows,
-)
+from fim_private.release.rules import METRICS, RuleCounts, bounds, rules_of, rules_rows
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.run.outcome import measured

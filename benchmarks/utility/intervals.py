@@ -110,7 +110,7 @@ def measured_rules(
         rules = rules_of(release)
         if not len(rules):
             continue
-        counts = _true_counts(rules.antecedents, rules.consequents, truth)
+        counts = _true_counts(rules.sides, truth)
         held = {"clear": float(np.mean(~rules.doubtful))}
         for name, metric in METRICS.items():
             if name in rules.columns:
@@ -123,16 +123,14 @@ def measured_rules(
     return {name: fmean(held[name] for held in told) for name in told[0]}
 
 
-def _true_counts(
-    antecedents: Sequence[Items], consequents: Sequence[Items], truth: Truth
-) -> RuleCounts:
+def _true_counts(sides: Sequence[tuple[Items, Items]], truth: Truth) -> RuleCounts:
     """Return the true counts of rules. The truth of no items is the number of units."""
     both, left, right = (
         np.array([truth[frozenset(items)] for items in several], dtype=np.float64)
         for several in (
-            [left + right for left, right in zip(antecedents, consequents, strict=True)],
-            antecedents,
-            consequents,
+            [left + right for left, right in sides],
+            [left for left, _ in sides],
+            [right for _, right in sides],
         )
     )
     return RuleCounts(both, left, right, np.full(len(both), float(truth[frozenset()])))

@@ -348,13 +348,13 @@ def write_release(
     form: as form_of returns it. rules, spelled: as render_table takes them.
     """
     from fim_private.release import forms
-    from fim_private.release.rules import rules_csv, rules_rows
+    from fim_private.release.rules import rules_rows
 
     kind, whole = form
     if kind is ReleaseFormat.JSON:
         write.json(release.to_json(rules, whole=whole))
     elif kind is ReleaseFormat.CSV and rules is not None:
-        write.document(rules_csv(rules))
+        write.document(forms.csv_text(rules_rows(rules)))
     elif kind is ReleaseFormat.CSV:
         write.document(release.to_csv())
     elif kind is ReleaseFormat.XLSX:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         )
     if isinstance(plans, Plan):
         first, footnote = plans, plans.title
-        points: _Points = [(planned.top, planned) for planned in first.mechanisms]
+        points: _Points = [(planned.top, planned) for planned in plans.mechanisms]
         label = "itemsets asked for"
         if len(plans.sizes) > 1 and not plans.union:
             label += ", of each size"
@@ -53,8 +52,8 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         ascending = sorted(plans, key=lambda plan: plan.epsilon)
         points = [(plan.epsilon, mechanism) for plan in ascending for mechanism in plan.mechanisms]
         label = "ε, the privacy loss (smaller is more private)"
-    planned = [mechanism for mechanism in first.mechanisms if mechanism.top == first.tops[0]]
-    lacking = ", ".join(mechanism.name for mechanism in planned if mechanism.missing)
+    least = [mechanism for mechanism in first.mechanisms if mechanism.top == first.tops[0]]
+    lacking = ", ".join(mechanism.name for mechanism in least if mechanism.missing)
     if lacking:
         footnote += f". Not drawn, because they need what was not given: {lacking}."
     with staged(Path(path), option=parameter("figure")) as write:
@@ -69,8 +68,8 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
                 yscale="log",
                 xlabel=label,
                 ylabel="units that must have the itemset",
+                xticks=sorted({x for x, _ in points}),
             )
-            axes.set_xticks(sorted({x for x, _ in points}))
             axes.set_xticks([], minor=True)
             axes.xaxis.set_major_formatter("{x:,g}")
             axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -102,18 +101,16 @@ def _grid_in_words(plan: Plan) -> str:
 
 def _draw_curves(axes: Axes, points: _Points) -> None:
     """Draw the curve of each mechanism through the supports that it requires."""
-    curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
-    for x, mechanism in points:
-        if mechanism.required_support is not None:
-            curves[mechanism.name].append((x, mechanism.required_support))
-    for name, curve in curves.items():
+    drawn = [(x, mechanism) for x, mechanism in points if mechanism.required_support is not None]
+    for name in dict.fromkeys(mechanism.name for _, mechanism in drawn):
         spec = spec_named(name)
         colour, line, marker = spec.style
         label = name
         if spec.composed:
             label += " (estimate)"
         axes.plot(
-            *zip(*curve, strict=True),
+            [x for x, mechanism in drawn if mechanism.name == name],
+            [mechanism.required_support for _, mechanism in drawn if mechanism.name == name],
             color=colour,
             linestyle=line,
             marker=marker,

@@ -24,9 +24,9 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
     """
     terms = statement.terms
     blocks: list[Block] = [bold(statement.title), statement.protected]
-    if statement.entries:
-        entries = statement.rows_of(statement.entries[-_SHOWN:])
-        rows = [[*map(printable, cells)] for cells in entries]
+    entries = statement.rows_of(statement.entries[-_SHOWN:])
+    rows = [[*map(printable, cells)] for cells in entries]
+    if rows:
         blocks.append(Grid(statement.columns, rows, text=(1, 2)))
     else:
         blocks.append("Nothing was charged to it yet.")
@@ -66,8 +66,7 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     for name, _, reach in statement.periods:
         left = statement.left_under(composition, reach)
         (sign, sum_name), remaining = next(iter(_by_sum(left).items()))
-        limit = statement.terms.limit[sum_name]
-        share = 1 - remaining / limit
+        share = 1 - remaining / statement.terms.limit[sum_name]
         bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
         yield (
             name,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.options import option_name
 from fim_private.output.screen import Block, Grid, Screen, bold, dim
-from fim_private.planning import plan as planning
 from fim_private.planning.forecast import NOTES, CustomerPlan
-from fim_private.planning.plan import Plan, PlannedMechanism, percent
+from fim_private.planning.plan import Plan, PlannedMechanism, or_dash, percent
 
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport, Finding
@@ -67,40 +66,41 @@ def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
     figures = [_figures(mechanism) for mechanism in planned]
     titles = [title for title in figures[0] if any(cells[title] != "–" for cells in figures)]
     best = {top: plan.best(top) for top in plan.tops}
-    has_tops = plan.tops != (1,)
-    rows: list[list[str]] = []
-    styles, last_rows = [], []
+    rows, styles, last_rows = [], [], []
     shown_top = 0
-    for mechanism, cells in zip(planned, figures, strict=True):
+    for place, (mechanism, cells) in enumerate(zip(planned, figures, strict=True)):
         mark, style = " ", ""
         if mechanism is best[mechanism.top]:
             mark, style = "*", "bold"
         elif mechanism.missing or mechanism.feasible is False:
             style = "dim"
         styles.append(style)
-        row = [f"{mark} {mechanism.name}", *[cells[title] for title in titles]]
-        if not has_tops:
-            row.append(_needs_in_words(mechanism))
-        elif mechanism.top == shown_top:
-            row.insert(0, "")  # a top is shown in its first row only
-        else:
-            row.insert(0, f"{mechanism.top:,}")
-            last_rows.append(len(rows) - 1)
+        top = ""
+        if mechanism.top != shown_top:  # a top is shown in its first row only
             shown_top = mechanism.top
-        rows.append(row)
-    if has_tops:
-        columns = ["top", "mechanism", *titles]
-        return Grid(
-            columns, rows, text=[1], whole=range(len(columns)), styles=styles, ends=last_rows
-        )
-    columns = ["mechanism", *titles, "needs"]
-    last = len(columns) - 1
-    return Grid(columns, rows, text=[0, last], whole=range(last), styles=styles)
+            top = f"{shown_top:,}"
+            last_rows.append(place - 1)
+        numbers = [cells[title] for title in titles]
+        rows.append([top, f"{mark} {mechanism.name}", *numbers, _needs_in_words(mechanism)])
+    columns = ["top", "mechanism", *titles, "needs"]
+    # Of one itemset there are the needs, and otherwise the tops.
+    if plan.tops == (1,):
+        begin, end = 1, len(columns)
+    else:
+        begin, end = 0, len(columns) - 1
+    mechanisms, needs = 1 - begin, len(columns) - 1 - begin
+    return Grid(
+        columns[begin:end],
+        [row[begin:end] for row in rows],
+        text=(mechanisms, needs),
+        whole=range(needs),
+        styles=styles,
+        ends=last_rows,
+    )
 
 
 def _figures(mechanism: PlannedMechanism) -> dict[str, str]:
     """Return the figures of a mechanism, by the titles of their columns."""
-    or_dash = planning.or_dash
     return {
         "support\nneeded": or_dash(mechanism.required_support),
         "% of\nunits": or_dash(mechanism.required_share, percent),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.rule import Rule
 from rich.text import Text
 
-from fim_private.display import printable
+from fim_private.display import Table, printable
 from fim_private.dp.accountant import Step, total_mu_squared, total_rho
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.learning.voting import Vote
@@ -21,9 +21,10 @@ from fim_private.planning.forecast import list_gain
 from fim_private.release import words
 from fim_private.release.changes import Changes
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules, rules_table
+from fim_private.release.rules import Rules
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.plan import ReleasePlan, noise_of, shares_in_words, step_in_words
+from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 
 if TYPE_CHECKING:
@@ -93,22 +94,18 @@ def _all_advice(
     # A request is for all segments: it must not ask for less where some came out.
     nonempty = [release for release in releases if release.itemsets]
     yield from _advice(min(nonempty or releases, key=len), spelled)
-    yield from _advice_on_rules(releases[0], rules)
-    yield from _list_gain(releases)
-
-
-def _list_gain(releases: Sequence[Release]) -> Iterator[str]:
-    """Yield a line on what a product list would bring, for releases by user without one."""
     first = releases[0]
-    if first.request is None or first.privacy_unit != "user":
+    if first.request is None:  # it was loaded
         return
-    units = first.units
-    if len(releases) > 1:  # a forecast for one segment says nothing about the others
-        units = None
-    came_out = len(first.itemsets) / first.wanted
-    gain = list_gain(first.request, units=units, came_out=came_out)
-    if gain is not None:
-        yield gain.spelled(option_name)
+    yield from _advice_on_rules(first, first.request, rules)
+    if first.privacy_unit == "user":
+        units = first.units
+        if len(releases) > 1:  # a forecast for one segment says nothing about the others
+            units = None
+        came_out = len(first.itemsets) / first.wanted
+        gain = list_gain(first.request, units=units, came_out=came_out)
+        if gain is not None:
+            yield gain.spelled(option_name)
 
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
@@ -123,10 +120,7 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
         yield Grid(columns, rows)
         yield from release.certainty
     if rules is not None and len(rules):
-        table = rules_table(rules, release.decimals, release.privacy_unit)
-        yield bold(table.title)
-        yield Grid(table.columns, table.rows)
-        yield rules.note
+        yield from _blocks(rules.table())
     elif rules is not None and release.itemsets:
         yield "No rule of these itemsets has the confidence and lift that you asked for."
     if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
@@ -178,11 +172,8 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
     return f"Nothing came out. {advice}"
 
 
-def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
+def _advice_on_rules(release: Release, request: Request, rules: Sequence[Rules]) -> Iterator[str]:
     """Yield what would make rules surer, and what would give them lifts."""
-    request = release.request
-    if request is None:  # it was loaded
-        return
     if any(segment.doubtful.any() for segment in rules):
         fewer = "a smaller --top"
         if request.target.min_support is not None:
@@ -268,11 +259,15 @@ def _split(shares: tuple[Step, ...]) -> str:
 
 def render_changes(changes: Changes, screen: Screen) -> str:
     """Return what changed between two releases as text."""
-    table = changes.table()
-    blocks: list[Block] = [bold(table.title)]
+    return screen.render(_blocks(changes.table()))
+
+
+def _blocks(table: Table) -> Iterator[Block]:
+    """Yield a table under its title, and its notes."""
+    yield bold(table.title)
     if table.rows:
-        blocks.append(Grid(table.columns, table.rows, text=(0, 1)))
-    return screen.render([*blocks, *table.notes])
+        yield Grid(table.columns, table.rows, {*range(len(table.columns))} - table.numbers)
+    yield from table.notes
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:

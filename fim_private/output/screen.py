@@ -19,21 +19,23 @@ Block = Union[RenderableType, "Grid"]
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What stands for letters and signs on a screen without them.
-_WORDS = {
-    "ε": "epsilon",
-    "δ": "delta",
-    "μ": "mu",
-    "ρ": "rho",
-    "²": "^2",
-    "–": "-",
-    "−": "-",
-    "±": "+-",
-    "→": "->",
-    "…": "...",
-    "×": "x",
-    "≤": "<=",
-    "≥": ">=",
-}
+_WORDS = str.maketrans(
+    {
+        "ε": "epsilon",
+        "δ": "delta",
+        "μ": "mu",
+        "ρ": "rho",
+        "²": "^2",
+        "–": "-",
+        "−": "-",
+        "±": "+-",
+        "→": "->",
+        "…": "...",
+        "×": "x",
+        "≤": "<=",
+        "≥": ">=",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,6 @@ class Grid:
     whole: Collection[int] = ()
     styles: Sequence[str] = ()
     ends: Collection[int] = ()
-
-    def style(self, row: int) -> str:
-        """Return the style of a row."""
-        if self.styles:
-            return self.styles[row]
-        return ""
 
 
 def bold(text: str) -> Text:
@@ -102,9 +98,9 @@ class Screen:
             console.width = plain_width
         for block in blocks:
             for renderable in self._laid_out(block, console.width):
-                one_line = False
-                if isinstance(renderable, Text):
-                    one_line = not self.colour or bool(renderable.no_wrap)
+                one_line = isinstance(renderable, Text) and (
+                    not self.colour or bool(renderable.no_wrap)
+                )
                 console.print(renderable, soft_wrap=one_line)
         return self.text(stream.getvalue())
 
@@ -112,39 +108,39 @@ class Screen:
         """Return text with words, or else escapes, for what the screen cannot show."""
         if not self.ascii_only:
             return text
-        for character, word in _WORDS.items():
-            text = text.replace(character, word)
+        text = text.translate(_WORDS)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def _laid_out(self, block: Block, width: int) -> Iterator[RenderableType]:
         """Yield a block as rich can print it; a table as its rows if it is too narrow for one."""
         if isinstance(block, str):
-            block = Text(self.text(block))
-        elif isinstance(block, Text):
+            block = Text(block)
+        if isinstance(block, Text):
             block = block.copy()
             block.plain = self.text(block.plain)
         if not isinstance(block, Grid):
             yield block
             return
-        columns = [self.text(column) for column in block.columns]
-        rows = [[self.text(cell) for cell in cells] for cells in block.rows]
+        columns, *rows = [[*map(self.text, cells)] for cells in (block.columns, *block.rows)]
+        styles = block.styles or [""] * len(rows)
+        grid = replace(block, columns=columns, rows=rows, styles=styles)
         widths = [
-            _width_range(cells, is_whole=place in block.whole)
+            _width_range(cells, is_whole=place in grid.whole)
             for place, cells in enumerate(zip(columns, *rows, strict=True))
         ]
         room = width - 3 * len(columns) - 1  # a space on each side, and lines
         if sum(least for least, _ in widths) > room:
-            yield from _row_by_row(replace(block, columns=columns, rows=rows))
+            yield from _row_by_row(grid)
             return
         box = ASCII if self.ascii_only else ROUNDED
         table = Table(box=box)
-        for place, (column, fitted) in enumerate(zip(columns, _fitted(widths, room), strict=True)):
+        for place, fitted in enumerate(_fitted(widths, room)):
             justify: JustifyMethod = "right"
-            if place in block.text:
+            if place in grid.text:
                 justify = "left"
-            table.add_column(column, justify=justify, overflow="fold", width=fitted)
+            table.add_column(columns[place], justify=justify, overflow="fold", width=fitted)
         for row, cells in enumerate(rows):
-            table.add_row(*map(Text, cells), style=block.style(row), end_section=row in block.ends)
+            table.add_row(*map(Text, cells), style=styles[row], end_section=row in grid.ends)
         yield table
 
 
@@ -154,23 +150,23 @@ def _row_by_row(grid: Grid) -> Iterator[RenderableType]:
     """
     titles = [" ".join(column.split()) for column in grid.columns]
     first = ""
-    for row, cells in enumerate(grid.rows):
+    for cells, style in zip(grid.rows, grid.styles, strict=True):
         first = cells[0].strip() or first
-        yield Text(f"{titles[0]}: {first}", grid.style(row))
+        yield Text(f"{titles[0]}: {first}", style)
         for title, cell in zip(titles[1:], cells[1:], strict=True):
-            if cell.strip() in _NONE:
-                continue
-            line = Text(f"{title}: {cell.strip()}", grid.style(row))
-            yield Padding(line, (0, 0, 0, 2), expand=False)
+            if cell.strip() not in _NONE:
+                line = Text(f"{title}: {cell.strip()}", style)
+                yield Padding(line, (0, 0, 0, 2), expand=False)
 
 
 def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:
     """Return how wide a column is: at least, with its longest word whole, and at most."""
     lines = [line for cell in cells for line in cell.splitlines()]
-    widest = max(map(cell_len, lines), default=0)
+    words = [word for line in lines for word in line.split()]
+    longest, widest = (max(map(cell_len, texts), default=0) for texts in (words, lines))
     if is_whole:
         return widest, widest
-    return max((cell_len(word) for line in lines for word in line.split()), default=0), widest
+    return longest, widest
 
 
 def _fitted(ranges: Sequence[tuple[int, int]], room: int) -> list[int] | list[None]:

@@ -65,10 +65,8 @@ class Change:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, as in JSON."""
-        return asdict(self) | {
-            "items": [*self.items],
-            "interval": self.interval and [*self.interval],
-        }
+        interval = self.interval and [*self.interval]
+        return asdict(self) | {"items": [*self.items], "interval": interval}
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,24 +201,14 @@ class Changes:
         """Return a pandas.DataFrame, a row for each change, with shares from 0 to 1."""
         import pandas as pd
 
-        kinds = {
-            "itemsets": object,
-            "change": object,
-            "before": float,
-            "after": float,
-            "difference": float,
-            "lower": float,
-            "upper": float,
-            "p_value": float,
-            "clear": bool,
-        }
+        numbers = ("before", "after", "difference", "lower", "upper", "p_value")
+        kinds = {"itemsets": object, "change": object, **dict.fromkeys(numbers, float)}
         rows = []
         for change in self:
-            shares = (change.before, change.after, change.difference)
-            ends = change.interval or (None, None)
-            verdict = (change.p_value, change.clear)
-            rows.append((frozenset(change.items), change.change, *shares, *ends, *verdict))
-        return pd.DataFrame(rows, columns=[*kinds]).astype(kinds)
+            lower, upper = change.interval or (None, None)
+            ends = {"itemsets": frozenset(change.items), "lower": lower, "upper": upper}
+            rows.append(vars(change) | ends)
+        return pd.DataFrame(rows, columns=[*kinds, "clear"]).astype(kinds | {"clear": bool})
 
     def __repr__(self) -> str:
         return f"Changes: {self.table().text()}"
@@ -294,7 +282,7 @@ def _tail(distance: float, *estimates: _Estimate) -> float:
     deviation is one of all: one of the parts is then reached (union bound).
     """
     variance = sum(estimate.variance for estimate in estimates)
-    scales = [scale for estimate in estimates for scale in estimate.laplace if scale > 0]
+    scales = [scale for estimate in estimates for scale in estimate.laplace if scale]
     deviations = [math.sqrt(2) * scale for scale in scales]
     if variance:
         deviations.append(math.sqrt(variance))
@@ -338,38 +326,38 @@ def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Chan
     )
 
 
-def _one_sided(
-    change: str, estimate: _Estimate, most: float | None, items: tuple[Item, ...]
-) -> Change:
-    """Return the change of an itemset that is new or gone: only one of the releases has it.
+def _new(estimate: _Estimate, most: float | None, items: tuple[Item, ...]) -> Change:
+    """Return the change of an itemset that only the later release has.
 
-    most: the largest share that it may have in the other.
+    most: the largest share that it may have in the earlier one.
     """
-    is_new = change == "new"
-    before: float | None = None
-    after: float | None = estimate.share
-    if not is_new:
-        before, after = after, before
+    change = Change(items, "new", None, estimate.share, None, None, None)
     if most is None:
-        return Change(items, change, before, after, None, None, None)
+        return change
     excess = estimate.share - most
     p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
     lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
-    difference = excess if excess > 0 else None
     interval = lowest, estimate.interval[1]
-    if not is_new:  # the same with time reversed
-        difference = difference and -difference
-        interval = -estimate.interval[1], -lowest
-    return Change(items, change, before, after, difference, interval, p_value)
+    difference = excess if excess > 0 else None
+    return replace(change, difference=difference, interval=interval, p_value=p_value)
+
+
+def _reversed(new: Change) -> Change:
+    """Return the change of an itemset that is gone: with time reversed it is new."""
+    interval = new.interval and (-new.interval[1], -new.interval[0])
+    difference = new.difference and -new.difference
+    return Change(new.items, "gone", new.after, None, difference, interval, new.p_value)
 
 
 def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
     """Return the changes, the clear ones marked by Benjamini and Hochberg's procedure."""
     p_values = [change.p_value for change in uncorrected if change.p_value is not None]
-    highest_clear = -1.0
-    for rank, p_value in enumerate(sorted(p_values), 1):
-        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values):
-            highest_clear = p_value
+    enough = [
+        p_value
+        for rank, p_value in enumerate(sorted(p_values), 1)
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
+    ]
+    highest_clear = max(enough, default=-1.0)
     return [
         replace(change, clear=change.p_value is not None and change.p_value <= highest_clear)
         for change in uncorrected
@@ -412,10 +400,10 @@ def compared(before: Release, after: Release) -> Changes:
             uncorrected.append(_moved(earlier[key], later[key], items))
         elif key in later:
             most = _most_elsewhere(before, len(key))
-            uncorrected.append(_one_sided("new", later[key], most, items))
+            uncorrected.append(_new(later[key], most, items))
         elif key in earlier:
             most = _most_elsewhere(after, len(key))
-            uncorrected.append(_one_sided("gone", earlier[key], most, items))
+            uncorrected.append(_reversed(_new(earlier[key], most, items)))
     return Changes(
         changes=tuple(sorted(_corrected(uncorrected), key=_surest_first)),
         names=_names(before, after),
@@ -486,13 +474,13 @@ def check_has_shares(name: str, release: Release) -> None:
 
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    options, second_options = _options(first), _options(second)
-    names = [*_KIND_OF_SHARES]
+    options, second_options = (vars(release) | vars(release.scope) for release in (first, second))
+    pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
-        names.append("dataset")
-    for name in names:
-        if options[name] != second_options[name]:
-            difference = _difference(name, options[name], second_options[name])
+        pairs["dataset"] = first.charged.dataset, second.charged.dataset
+    for name, (value, second_value) in pairs.items():
+        if value != second_value:
+            difference = _difference(name, value, second_value)
             raise ParameterError(f"these releases are not compared: {difference}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
@@ -507,13 +495,6 @@ _KIND_OF_SHARES = (
     *("split", "fold_case", "exclude", "min_basket", "time", "time_format", "per"),
     *("missing_time", "together"),
 )
-
-
-def _options(release: Release) -> dict[str, object]:
-    options = vars(release) | vars(release.scope)
-    if release.charged is not None:
-        options["dataset"] = release.charged.dataset
-    return options
 
 
 def _difference(name: str, first: object, second: object) -> str:
@@ -573,7 +554,7 @@ def _most_elsewhere(release: Release, size: int) -> float | None:
 
 
 def _names(before: Release, after: Release) -> tuple[str, str]:
-    first, second = printable(before.scope.part or ""), printable(after.scope.part or "")
-    if not first or not second or first == second:
-        return "before", "after"
-    return first, second
+    first, second = (printable(release.scope.part or "") for release in (before, after))
+    if first and second and first != second:
+        return first, second
+    return "before", "after"

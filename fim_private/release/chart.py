@@ -8,11 +8,14 @@ import importlib
 import math
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from fim_private.display import MARK, in_braces, item_name, printable
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
@@ -78,13 +81,12 @@ def named(items: Sequence[object], widest: float) -> str:
 def _shortened(items: Sequence[object], room: float) -> list[str]:
     """Return the names of items, cut to share this room. Short ones leave room to long ones."""
     names = [item_name(item) for item in items]
-    shortened = [""] * len(names)
-    shortest_first = sorted(range(len(names)), key=lambda place: width(names[place]))
-    for done, place in enumerate(shortest_first):
-        share = min(width(names[place]), room / (len(names) - done))
+    share = 0.0
+    for done, wide in enumerate(sorted(map(width, names))):
+        share = min(wide, room / (len(names) - done))
         room -= share
-        shortened[place] = _cut_name(names[place], share + 1e-9)
-    return shortened
+    # That of the longest name: those that leave room to it are shorter.
+    return [_cut_name(name, share + 1e-9) for name in names]
 
 
 def lines(text: str, widest: float) -> list[str]:
@@ -195,40 +197,42 @@ class BarChart:
         ends = [bar.high for bar in self.bars]
         return max([self.reach, *ends]) or 1.0
 
-    @property
+    @cached_property
     def ticks(self) -> tuple[float, ...]:
         """Where the scale has ticks: round numbers from 0 to the first that no interval goes
-        beyond.
+        beyond; of rules, lifts.
         """
+        if self.lifts:
+            return self._lift_ticks
         rough = self.longest / _TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(step * power for step in _STEPS if step * power >= rough * (1 - 1e-9))
         if not self.per_cent:
             step = max(math.ceil(step), 1)  # units are whole
         count = math.ceil(self.longest / step - 1e-9)
-        ticks = tuple(round(place * step, 12) for place in range(count + 1))
-        if self.per_cent and ticks[-1] > 100:
-            return (*(tick for tick in ticks if tick < 100), 100.0)
-        return ticks
+        most = 100.0 if self.per_cent else math.inf
+        return tuple(min(round(place * step, 12), most) for place in range(count + 1))
 
     def tick_text(self, tick: float) -> str:
         """Return what stands at a tick."""
+        if self.lifts:
+            return f"{tick:g}"
         return f"{tick:g} %" if self.per_cent else f"{tick:,.0f}"
 
     @property
-    def lift_ticks(self) -> tuple[float, ...]:
+    def _lift_ticks(self) -> tuple[float, ...]:
         """Where the logarithmic scale of lifts has ticks: from the least to the most that is drawn,
         1 among them.
         """
         lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
-        steps = [digit * 10.0**power for power in range(-6, 10) for digit in (1, 2, 5)]
-        first = max(bisect_right(steps, min(lifts)) - 1, 0)
-        last = min(bisect_left(steps, 1.05 * max(lifts)), len(steps) - 1)
-        apart = 1
-        if last - first > 2 * _TICKS:
-            apart = 3  # powers of ten, and 1 is one
-            first, last = first - first % apart, last + -last % apart
-        return tuple(float(f"{step:g}") for step in steps[first : last + 1 : apart])
+        ticks: list[float] = []
+        for digits in ((1, 2, 5), (1,)):
+            steps = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in digits]
+            first = max(bisect_right(steps, min(lifts)) - 1, 0)
+            ticks = steps[first : bisect_left(steps, 1.05 * max(lifts)) + 1]
+            if len(ticks) <= 2 * _TICKS + 1:
+                break
+        return tuple(ticks)
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -250,7 +254,15 @@ def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
-# Rules on a plane. A box is its left, top, right and bottom.
+def legend_of(dots: str, bars: Sequence[Bar], held: str = "") -> str:
+    """Return what the marks of a chart mean, in sentences."""
+    hollow = ""
+    if any(bar.doubtful for bar in bars):
+        hollow = "; hollow, what is marked ?"
+    return f"Dots: {dots}{hollow}. Lines: 95 % intervals{held}."
+
+
+# A box is its left, top, right and bottom.
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
 _DOT = 4.5
@@ -261,27 +273,9 @@ _WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
 _LARGE, _LETTER, _SMALL = 14, 13, 12
 # How wide a title and the label of a rule are at most, in units of the letters' size.
 TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Where itemsets are drawn as dots: a row each, between these edges, and a scale below.
-
-    Attributes:
-        left: The place of 0.
-        right: The place of the end of the scale.
-        scale_end: The end of the scale.
-    """
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-    scale_end: float
-
-    def x(self, length: float) -> float:
-        """Return where a length is."""
-        return self.left + (self.right - self.left) * min(max(length / self.scale_end, 0), 1)
+# Where the label of a dot can be, the best place first: by which end it is held, how much of it is
+# to the left of that end, and whether this end is right of the dot (1), above it (-1), and so on.
+_PLACES = (("start", 0.0, 1, 0), ("end", 1.0, -1, 0), ("middle", 0.5, 0, -1), ("middle", 0.5, 0, 1))
 
 
 @dataclass(frozen=True)
@@ -290,45 +284,30 @@ class _Label:
 
     Attributes:
         name: The text.
+        anchor: By which end it is held: the one next to its dot.
         x: Where it is held.
         y: Where its middle is.
-        anchor: By which end it is held: the one next to its dot.
+        box: What it covers.
     """
 
     name: str
+    anchor: str
     x: float
     y: float
-    anchor: str
-
-    def box(self, letter: float) -> Box:
-        """Return what it covers, with letters of a size."""
-        length, half = letter * width(self.name), 0.65 * letter
-        left = self.x - length * _BEFORE[self.anchor]
-        return left, self.y - half, left + length, self.y + half
-
-
-# How much of a label lies before the place where it is held.
-_BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}
-
-
-def _overlap(box: Box, earlier: Box) -> bool:
-    """Whether two boxes have some place in common."""
-    left, top, right, bottom = box
-    overlaps_across = left < earlier[2] and earlier[0] < right
-    return overlaps_across and top < earlier[3] and earlier[1] < bottom
+    box: Box
 
 
 @dataclass(frozen=True)
-class _Plane:
-    """Where rules are drawn as dots, by lift and confidence.
+class _Frame:
+    """Where a chart is drawn: a row for each itemset, or rules as dots by lift and confidence.
 
     Attributes:
-        left: The place of the first tick of lift.
-        top: The place of confidence 100 %.
+        left: The place of the first tick.
+        top: Where the first row begins, or the place of confidence 100 %.
         right: The place of the last tick.
-        bottom: The place of confidence 0 %.
-        chart: The rules.
-        letter: The size of the letters of labels.
+        bottom: Where the last row ends, or the place of confidence 0 %.
+        chart: The chart.
+        letter: The size of the letters of labels of rules.
     """
 
     left: float
@@ -336,12 +315,17 @@ class _Plane:
     right: float
     bottom: float
     chart: BarChart
-    letter: float
+    letter: float = _SMALL
 
-    def x(self, lift: float) -> float:
-        """Return where a lift is, on a logarithmic scale that ends at its ticks."""
-        lowest, *_, highest = self.ticks
-        along = math.log(max(lift, lowest) / lowest) / math.log(highest / lowest)
+    def x(self, number: float) -> float:
+        """Return where a length is, or a lift on a logarithmic scale. The scale ends at its
+        ticks.
+        """
+        lowest, *_, highest = self.chart.ticks
+        number = max(number, lowest)
+        along = number / highest
+        if self.chart.lifts:
+            along = math.log(number / lowest) / math.log(highest / lowest)
         return self.left + (self.right - self.left) * min(along, 1)
 
     def y(self, confidence: float) -> float:
@@ -349,48 +333,43 @@ class _Plane:
         return self.bottom - (self.bottom - self.top) * confidence / 100
 
     @cached_property
-    def ticks(self) -> tuple[float, ...]:
-        """The ticks of lift."""
-        return self.chart.lift_ticks
-
-    @cached_property
     def points(self) -> list[Point]:
-        """Where the dots are."""
+        """Where the dots of rules are."""
         return [(self.x(bar.lift[0]), self.y(bar.length or 0)) for bar in self.chart.bars]
 
     @cached_property
     def labels(self) -> list[_Label | None]:
         """The label of each rule, the surest first; None where it would hide another, or a dot."""
         dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in self.points]
-        boxes: list[Box] = []
-        labels: list[_Label | None] = []
-        for bar, (x, y), dot in zip(self.chart.bars, self.points, dots, strict=True):
-            taken = [*(other_dot for other_dot in dots if other_dot != dot), *boxes]
-            free = None
-            for label in self._places(bar.label(_RULE_WIDE), x, y):
-                box = label.box(self.letter)
-                if self._holds(box) and not any(_overlap(box, earlier) for earlier in taken):
-                    boxes.append(box)
-                    free = label
-                    break
-            labels.append(free)
+        taken = [*dots]
+        labels = []
+        for bar, dot, point in zip(self.chart.bars, dots, self.points, strict=True):
+            obstacles = [box for box in taken if box != dot]
+            places = self._places(bar.label(_RULE_WIDE), *point)
+            label = next((label for label in places if self._is_free(label.box, obstacles)), None)
+            if label is not None:
+                taken.append(label.box)
+            labels.append(label)
         return labels
 
-    def _places(self, name: str, x: float, y: float) -> list[_Label]:
-        """Return where the label of a dot can be, the best place first."""
-        apart = 2 * _DOT
-        line = apart + 0.65 * self.letter
-        return [
-            _Label(name, x + apart, y, "start"),
-            _Label(name, x - apart, y, "end"),
-            _Label(name, x, y - line, "middle"),
-            _Label(name, x, y + line, "middle"),
-        ]
+    def _places(self, name: str, x: float, y: float) -> Iterator[_Label]:
+        """Yield the label of a dot where it can be, the best place first."""
+        length, half = self.letter * width(name), 0.65 * self.letter
+        for anchor, before, to_the_right, below in _PLACES:
+            held_x, middle = x + to_the_right * 2 * _DOT, y + below * (2 * _DOT + half)
+            left = held_x - length * before
+            box = left, middle - half, left + length, middle + half
+            yield _Label(name, anchor, held_x, middle, box)
 
-    def _holds(self, box: Box) -> bool:
+    def _is_free(self, box: Box, obstacles: Sequence[Box]) -> bool:
+        """Return whether a box is inside, and has no place in common with an obstacle."""
         left, top, right, bottom = box
         fits_across = self.left <= left and right <= self.right
-        return fits_across and self.top <= top and bottom <= self.bottom
+        fits = fits_across and self.top <= top and bottom <= self.bottom
+        return fits and not any(
+            left < its_right and its_left < right and top < its_bottom and its_top < bottom
+            for its_left, its_top, its_right, its_bottom in obstacles
+        )
 
     @property
     def note(self) -> list[str]:
@@ -411,8 +390,7 @@ def svg(*charts: BarChart) -> str:
         charts=charts,
         title_of=lambda chart: cut(chart.title, TITLE),
         wrapped=_wrapped,
-        rows_of=_rows,
-        plane_of=_plane,
+        frame_of=_frame,
         width=_WHOLE,
         margin=_MARGIN,
         row=_ROW,
@@ -428,22 +406,14 @@ def _wrapped(text: str, size: int) -> list[str]:
     return lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size)
 
 
-def _plane(chart: BarChart, top: float) -> _Plane:
-    """Return a plane with room for the numbers at its left."""
-    return _Plane(_MARGIN + _BESIDE, top, _WHOLE - _MARGIN - 10, top + _PLANE, chart, letter=_SMALL)
-
-
-def _rows(chart: BarChart, top: int) -> _Rows:
-    """Return rows that leave room for their labels and numbers."""
+def _frame(chart: BarChart, top: int) -> _Frame:
+    """Return where a chart is drawn, with room for the texts at its sides."""
+    if chart.lifts:
+        return _Frame(_MARGIN + _BESIDE, top, _WHOLE - _MARGIN - 10, top + _PLANE, chart)
     labels = _LETTER * max(width(bar.label(WIDE)) for bar in chart.bars)
     numbers = _LETTER * max(width(bar.number) for bar in chart.bars)
-    return _Rows(
-        left=_MARGIN + 16 + round(labels),
-        top=top,
-        right=_WHOLE - _MARGIN - 20 - round(numbers),
-        bottom=top + _ROW * len(chart.bars),
-        scale_end=chart.ticks[-1],
-    )
+    left, right = _MARGIN + 16 + round(labels), _WHOLE - _MARGIN - 20 - round(numbers)
+    return _Frame(left, top, right, top + _ROW * len(chart.bars), chart)
 
 
 # Figures of matplotlib, in inches: how wide, how high a row is, and the scale with what is around
@@ -475,12 +445,9 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
         if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
             raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
         return _draw_on(chart, ax)
-    room = _POINTS * _INCHES
-    above = [*lines(chart.warning, room / _LETTER_POINTS), cut(chart.title, TITLE)]
-    below = _wrapped_each([chart.about, *chart.below], room / _SMALL_POINTS)
+    above, below = _texts(chart, _POINTS * _INCHES)
     texts = _LETTER_POINTS * len(above) + _SMALL_POINTS * (len(below) + 1)
-    height = _AROUND + _height(chart) + _LEADING * texts / _POINTS
-    figure = _figure(height)
+    figure = _figure(_AROUND + _height(chart) + _LEADING * texts / _POINTS)
     new_ax: Axes = figure.subplots()
     below += _draw_dots_of(chart, new_ax)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
@@ -488,6 +455,17 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
     new_ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
     _take_texts_literally(figure)
     return new_ax
+
+
+def _texts(chart: BarChart, room: float) -> tuple[list[str], list[str]]:
+    """Return the lines above and below what is drawn. room: how wide they are at most, in
+    points.
+    """
+    above, below = (chart.warning, cut(chart.title, TITLE)), (chart.about, *chart.below)
+    return (
+        [line for text in above for line in lines(text, room / _LETTER_POINTS)],
+        [line for text in below for line in lines(text, room / _SMALL_POINTS)],
+    )
 
 
 def _figure(height: float) -> Figure:
@@ -498,9 +476,7 @@ def _figure(height: float) -> Figure:
 
 def _draw_on(chart: BarChart, ax: Axes) -> Axes:
     """Draw a chart on axes of somebody's figure, with its texts above and below them."""
-    room = 0.6 * _POINTS * ax.bbox.width / ax.figure.dpi
-    above = _wrapped_each([chart.warning, cut(chart.title, TITLE)], room / _LETTER_POINTS)
-    below = _wrapped_each([chart.about, *chart.below], room / _SMALL_POINTS)
+    above, below = _texts(chart, 0.6 * _POINTS * ax.bbox.width / ax.figure.dpi)
     below += _draw_dots_of(chart, ax)
     if chart.scale:
         below.insert(0, chart.scale)
@@ -516,10 +492,6 @@ def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
     figure = _figure(sum(heights))
     axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
     return [_draw_on(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
-
-
-def _wrapped_each(texts: Sequence[str], widest: float) -> list[str]:
-    return [line for text in texts for line in lines(text, widest)]
 
 
 def _height(chart: BarChart) -> float:
@@ -538,20 +510,25 @@ def _take_texts_literally(drawn: Any) -> None:
 def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
     """Draw itemsets or rules, and return a note on what has no label, if anything has none."""
     ax.spines[:].set_visible(False)
-    if not chart.lifts:
-        _draw_itemsets(chart, ax)
-        return []
-    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
-    plane = _Plane(0, 0, wide, high, chart, _SMALL_POINTS)
-    _draw_rules(plane, ax)
-    return plane.note
+    ax.set_xticks([])
+    if chart.lifts or chart.has_lengths:
+        if chart.lifts:
+            ax.set_xscale("log")
+        ax.set_xlim(chart.ticks[0], chart.ticks[-1])
+        texts = [chart.tick_text(tick) for tick in chart.ticks]
+        ax.set_xticks(chart.ticks, texts, fontsize=_SMALL_POINTS)
+        ax.set_xticks([], minor=True)
+        ax.grid(True, axis="x", alpha=0.35)
+        ax.set_axisbelow(True)
+    if chart.lifts:
+        return _draw_rules(chart, ax)
+    _draw_itemsets(chart, ax)
+    return []
 
 
 def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
     """Draw a row for each itemset, the first on top."""
-    ink = ax.xaxis.label.get_color()
     names = [bar.label(WIDE) for bar in chart.bars]
-    ax.set_xticks([])
     if chart.has_lengths:
         names = [
             f"{name}   {bar.number or 'not released'}"
@@ -560,19 +537,14 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
         lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
-        ax.hlines(rows, lows, highs, color=ink)
+        ax.hlines(rows, lows, highs, color=ax.xaxis.label.get_color())
         _draw_dots(bars, [bar.length or 0 for bar in bars], rows, ax)
-        texts = [chart.tick_text(tick) for tick in chart.ticks]
-        ax.set_xlim(0, chart.ticks[-1])
-        ax.set_xticks(chart.ticks, texts, fontsize=_SMALL_POINTS)
-        ax.grid(True, axis="x", alpha=0.35)
-        ax.set_axisbelow(True)
     ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
 
 
-def _draw_dots(bars: Sequence[Bar], x: Sequence[float], y: Sequence[float], ax: Axes) -> None:
+def _draw_dots(bars: Sequence[Bar], x: ArrayLike, y: ArrayLike, ax: Axes) -> None:
     """Draw a dot for each itemset or rule, hollow if it is doubtful."""
     ink = ax.xaxis.label.get_color()
     fill = {True: ax.get_facecolor(), False: ink}
@@ -580,33 +552,30 @@ def _draw_dots(bars: Sequence[Bar], x: Sequence[float], y: Sequence[float], ax: 
     ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
 
 
-def _draw_rules(plane: _Plane, ax: Axes) -> None:
-    """Draw rules by lift and confidence. plane: the axes, in points."""
+def _draw_rules(chart: BarChart, ax: Axes) -> list[str]:
+    """Draw rules by lift and confidence, and return a note on those that have no label."""
     ink = ax.xaxis.label.get_color()
-    lowest, *_, highest = plane.ticks
-    ax.set(xscale="log", xlim=(lowest, highest), ylim=(0, 100))
-    ax.set_xticks(plane.ticks, [f"{lift:g}" for lift in plane.ticks], fontsize=_SMALL_POINTS)
-    ax.set_xticks([], minor=True)
     percentages = range(0, 101, 20)
     ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
+    ax.set_ylim(0, 100)
+    ax.grid(True, axis="y", alpha=0.35)
     ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
-    ax.grid(True, alpha=0.35)
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
-    bars = plane.chart.bars
-    lifts, confidences = [bar.lift[0] for bar in bars], [bar.length or 0 for bar in bars]
-    ax.vlines(lifts, [bar.low for bar in bars], [bar.high for bar in bars], color=ink, alpha=0.3)
-    left = [max(bar.lift[1], lowest) for bar in bars]
-    right = [min(bar.lift[2], highest) for bar in bars]
-    ax.hlines(confidences, left, right, color=ink, alpha=0.3)
-    _draw_dots(bars, lifts, confidences, ax)
-    for label in plane.labels:
-        if label is not None:
-            ax.text(
-                label.x / plane.right,
-                1 - label.y / plane.bottom,
-                label.name,
-                ha=_ALIGNED[label.anchor],
-                va="center",
-                transform=ax.transAxes,
-                fontsize=_SMALL_POINTS,
-            )
+    numbers = [(bar.length or 0, bar.low, bar.high, *bar.lift) for bar in chart.bars]
+    confidences, lowest, highest, lifts, left, right = np.array(numbers).reshape(-1, 6).T
+    ax.vlines(lifts, lowest, highest, color=ink, alpha=0.3)
+    ax.hlines(confidences, *np.clip((left, right), *ax.get_xlim()), color=ink, alpha=0.3)
+    _draw_dots(chart.bars, lifts, confidences, ax)
+    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
+    frame = _Frame(0, 0, wide, high, chart, _SMALL_POINTS)
+    for label in filter(None, frame.labels):
+        ax.text(
+            label.x / wide,
+            1 - label.y / high,
+            label.name,
+            ha=_ALIGNED[label.anchor],
+            va="center",
+            transform=ax.transAxes,
+            fontsize=_SMALL_POINTS,
+        )
+    return frame.note

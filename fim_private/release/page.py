@@ -22,7 +22,7 @@ from fim_private.release.changes import (
     listed,
 )
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules, rules_by_segment, rules_table
+from fim_private.release.rules import Rules, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Itemset
@@ -186,10 +186,10 @@ class _Finding:
     numbers: Mapping[str, _Number]
 
 
-def _findings(rules: Rules, decimals: int, unit: str) -> list[_Finding]:
+def _findings(rules: Rules) -> list[_Finding]:
     """Return the findings of rules, those that are surest first."""
     rules_of: dict[frozenset[tuple[Item, ...]], list[_Finding]] = {}
-    texts = rules_table(rules, decimals, unit).rows
+    texts = rules.table().rows
     for (left, right, values, doubtful), row in zip(rules.rows(), texts, strict=True):
         _, share, confidence, interval, *lift = row
         numbers = {
@@ -242,8 +242,7 @@ class _Segment:
         """Return a release with the findings of its rules."""
         if rules is None or max(release.sizes) == 1:
             return cls(release, None, (), heading, place)
-        findings = _findings(rules, release.decimals, release.privacy_unit)
-        return cls(release, rules, findings, heading, place)
+        return cls(release, rules, _findings(rules), heading, place)
 
     @property
     def itemsets(self) -> Sequence[Itemset]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fim_private.display import printable
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, cut, named, width
+from fim_private.release.chart import TITLE, Bar, BarChart, cut, legend_of, named, width
 from fim_private.release.forms import AnyRelease
 from fim_private.request.itemsets import Itemset
 
@@ -19,7 +21,7 @@ def chart_of(release: AnyRelease, *, relative: bool, most: int | None) -> BarCha
     per_cent = relative and release.has_shares and bool(release.units)
     count = len(release.itemsets)
     bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in release.itemsets[:most])
-    notes = [_how_drawn(release), *release.certainty, *release.rows_read]
+    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
     warning = ""
     if release.private:
         notes.append(release.guarantee)
@@ -60,7 +62,7 @@ def _scale(release: AnyRelease, *, per_cent: bool) -> str:
     return f"share of {among} {release.units:,} {who}"
 
 
-def _how_drawn(release: AnyRelease) -> str:
+def _how_drawn(release: AnyRelease, bars: Sequence[Bar]) -> str:
     """What the marks of a chart mean, or why it has none."""
     if not release.itemsets:
         return "The budget of this release is spent all the same."
@@ -68,14 +70,8 @@ def _how_drawn(release: AnyRelease) -> str:
         return (
             "Supports were not asked for: this is a list, and says nothing of how frequent each is."
         )
-    hollow = ""
-    if any(itemset.doubtful for itemset in release.itemsets):
-        hollow = "; hollow, what is marked ?"
-    who = words.customers(release.privacy_unit)
-    return (
-        f"Dots: {who} with all of the items, as noisy numbers{hollow}. Lines: 95 % "
-        f"intervals, {release.held}."
-    )
+    dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
+    return legend_of(dots, bars, f", {release.held}")
 
 
 def _leader(release: AnyRelease) -> Itemset | None:
@@ -87,24 +83,30 @@ def _leader(release: AnyRelease) -> Itemset | None:
         for itemset in release.itemsets
         if itemset.items and itemset.support is not None and itemset.interval is not None
     ]
-    together = [itemset for itemset in counted if len(itemset.items or ()) > 1]
-    return max(together or counted, key=lambda itemset: itemset.support or 0, default=None)
+    return max(
+        _of_several_items(counted) or counted,
+        key=lambda itemset: itemset.support or 0,
+        default=None,
+    )
+
+
+def _of_several_items(itemsets: Sequence[Itemset]) -> list[Itemset]:
+    return [itemset for itemset in itemsets if len(itemset.items or ()) > 1]
 
 
 def _message(release: AnyRelease, leader: Itemset, widest: float, *, per_cent: bool) -> str:
     """Return the title of a picture, on one line: which items lead, and with how much."""
     items, who = leader.items or (), words.customers(release.privacy_unit)
-    number = f"{leader.support:,} {who}"
+    number = _bar(release, leader, per_cent=per_cent).number
     if per_cent:
-        share = words.percent(release.share_of(leader) or 0, release.decimals)
-        number = f"{share} of {who}"
+        number += " of"
     verb = "is bought"
     if len(items) > 1:
         verb = "are bought together"
     if _is_most_frequent(release, leader):
         verb += " most,"
     preposition = "in" if release.privacy_unit == "basket" else "by"
-    predicate = f" {verb} {preposition} about {number}"
+    predicate = f" {verb} {preposition} about {number} {who}"
     return named(items, widest - width(predicate)) + predicate
 
 
@@ -116,28 +118,24 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
     # What was left out may have more than was counted.
     if release.scope.exclude or release.max_basket is not None:
         return False
-    rivals = [itemset.by_itself for itemset in release.itemsets if itemset is not leader]
+    rivals = [itemset for itemset in release.itemsets if itemset is not leader]
     if len(items) > 1:
-        rivals = [itemset for itemset in rivals if len(itemset.items or ()) > 1]
-    return bool(rivals) and all(
-        rival.interval is not None and rival.interval[1] < interval[0] for rival in rivals
-    )
+        rivals = _of_several_items(rivals)
+    intervals = [rival.by_itself.interval for rival in rivals]
+    return bool(rivals) and all(rival and rival[1] < interval[0] for rival in intervals)
 
 
 def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
     doubtful = bool(itemset.doubtful)
     if itemset.support is None or itemset.interval is None:
         return Bar(itemset.items, doubtful=doubtful)
-    length: float
-    low: float
-    high: float
-    length, low, high = (itemset.support, *itemset.interval)
-    texts = [f"{number:,}" for number in (length, low, high)]
+    numbers: Sequence[float] = (itemset.support, *itemset.interval)
+    texts = [f"{number:,}" for number in numbers]
     if per_cent:
-        low, high = release.share_interval_of(itemset) or (0.0, 0.0)
-        shares = (release.share_of(itemset) or 0.0, low, high)
+        interval = release.share_interval_of(itemset) or (0.0, 0.0)
+        shares = (release.share_of(itemset) or 0.0, *interval)
         texts = [words.percent(share, release.decimals) for share in shares]
-        length, low, high = (100 * share for share in shares)
+        numbers = [100 * share for share in shares]
+    length, low, high = numbers
     number, lowest, highest = texts
-    interval = f"{lowest} to {highest}"
-    return Bar(itemset.items, length, low, high, number, interval, doubtful)
+    return Bar(itemset.items, length, low, high, number, f"{lowest} to {highest}", doubtful)

@@ -21,14 +21,7 @@ from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw, svg
 from fim_private.release.picture import MOST_BARS, chart_of
-from fim_private.release.rules import (
-    Rules,
-    rules_chart,
-    rules_frame,
-    rules_json,
-    rules_of,
-    rules_table,
-)
+from fim_private.release.rules import Rules, rules_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
@@ -539,9 +532,7 @@ class Release:
         are no lifts, and if the release lacks what rules need.
         """
         refuse_unknown("rules", unknown)
-        return rules_frame(
-            rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit
-        )
+        return rules_of(self, min_confidence, min_lift).frame()
 
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in
@@ -555,7 +546,7 @@ class Release:
         """
         values = self.to_dict(whole=whole)
         if rules is not None:
-            values |= rules_json(rules)
+            values |= rules.to_dict()
         return as_json(values)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
@@ -596,7 +587,7 @@ class Release:
         """
         tables = [self.table(promise=False)]
         if rules is not None:
-            tables.append(rules_table(rules, self.decimals, self.privacy_unit))
+            tables.append(rules.table())
         return "\n".join(
             [*(table.markdown() for table in tables), promise_of(self.guarantee, self.charged)]
         )
@@ -706,7 +697,7 @@ class Release:
         return svg(*self._charts(rules, relative=relative))
 
     def _charts(self, rules: Rules | None, *, relative: bool) -> list[BarChart]:
-        drawn = [] if rules is None or not len(rules) else [rules_chart(rules, self.privacy_unit)]
+        drawn = [] if rules is None or not len(rules) else [rules.chart()]
         return [self.chart(relative=relative), *drawn]
 
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
@@ -725,7 +716,7 @@ class Release:
 
         Raises what rules() and plot() raise.
         """
-        return draw(rules_chart(rules_of(self, min_confidence, min_lift), self.privacy_unit), ax)
+        return draw(rules_of(self, min_confidence, min_lift).chart(), ax)
 
 
 def promise_of(guarantee: str, charged: Charged | None) -> str:

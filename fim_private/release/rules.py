@@ -15,7 +15,7 @@ With x units that have A and C, y that have A, z that have C, and n units in all
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -28,17 +28,10 @@ from fim_private.display import MARK, Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, named, width
-from fim_private.release.forms import (
-    Columns,
-    Rows,
-    csv_text,
-    item_columns,
-    rows_by_segment,
-    rows_of,
-)
+from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
+from fim_private.release.forms import Columns, Rows, item_columns, rows_by_segment, rows_of
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import NoiseKind, Slice, SupportNoise, UnitCount
+from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +160,16 @@ _CONFIDENCE = Fraction(95, 100)
 _Z = 1.959963984540054
 # A count is large against its noise if it is this many σ.
 _LARGE = 4.0
-_HAVE_NORMAL_NOISE = {NoiseKind.NORMAL, NoiseKind.TWO_NORMALS, NoiseKind.GAUSSIAN}
+# Metrics that are a product of two factors divided by another of two: counts of a rule, or
+# differences of them, by their weights in a `RuleCounts`. Of Zhang's metric this is P(C | A) /
+# P(C | not A): it rises with that ratio, and depends on nothing else.
+_BOTH, _ANTECEDENT, _CONSEQUENT, _UNITS = np.eye(4)
+_QUOTIENTS = {
+    "lift": np.array([_BOTH, _UNITS, _ANTECEDENT, _CONSEQUENT]),
+    "conviction": np.array([_UNITS - _CONSEQUENT, _ANTECEDENT, _UNITS, _ANTECEDENT - _BOTH]),
+    "zhangs_metric": np.array([_BOTH, _UNITS - _ANTECEDENT, _ANTECEDENT, _CONSEQUENT - _BOTH]),
+}
+_EXPONENTS = np.array([1, 1, -1, -1])
 
 
 @dataclass(frozen=True)
@@ -192,30 +194,26 @@ class JointNoise:
         if noise.of_units is not None:
             shared = noise.shared_variance
             return cls(noise.own_variance, shared, 4 * shared, 2 * shared)
-        kinds = {noise.kind}
-        of_units = 0.0
-        if units.noise is not None:
-            kinds.add(units.noise.kind)
-            of_units = units.noise.own_variance
-        if not kinds <= _HAVE_NORMAL_NOISE:
+        if NoiseKind.LAPLACE in (noise.kind, units.noise and units.noise.kind):
             return None
-        return cls(noise.own_variance, units=of_units)
+        if units.noise is None:
+            return cls(noise.own_variance)
+        return cls(noise.own_variance, units=units.noise.own_variance)
 
-    def deviation(self, slopes: RuleCounts) -> Numbers:
-        """Return the standard deviation of a function of the counts, given its slopes: (rules,)."""
-        sides = slopes.both + slopes.antecedent + slopes.consequent
-        squares = slopes.both**2 + slopes.antecedent**2 + slopes.consequent**2
-        variance = (
-            self.own * squares
+    def deviation(self, slopes: Numbers) -> Numbers:
+        """Return the standard deviation of functions of the counts, given their slopes.
+
+        slopes: (4, functions), in the order of `RuleCounts`.
+        """
+        supports, units = slopes[:3], slopes[3]
+        sides = supports.sum(axis=0)
+        variance: Numbers = (
+            self.own * (supports**2).sum(axis=0)
             + self.shared * sides**2
-            + self.units * slopes.units**2
-            + 2 * self.between * sides * slopes.units
+            + self.units * units**2
+            + 2 * self.between * sides * units
         )
         return np.sqrt(np.maximum(variance, 0))
-
-    def is_large(self, counts: Numbers) -> NDArray[np.bool_]:
-        """Return whether counts are large against their noise: (rules,)."""
-        return np.asarray(counts >= _LARGE * math.sqrt(self.own + self.shared))
 
 
 def joint_interval(
@@ -233,35 +231,28 @@ def joint_interval(
         noise: Their noise.
     """
     x, y, z, n = counts
-    zero = np.zeros(len(x))
-    holds = noise.is_large(x) & noise.is_large(y) & noise.is_large(z)
+    weights = _QUOTIENTS.get(name, np.empty((0, 4)))
+    factors = weights @ counts
+    holds = np.min([x, y, z, *factors], axis=0) >= _LARGE * math.sqrt(noise.own + noise.shared)
     with np.errstate(all="ignore"):
         if name == "confidence":
             return _ratio_interval(counts, noise), holds
-        if name == "support":
-            width = _Z * noise.deviation(RuleCounts(1 / n, zero, zero, -x / n**2))
-            return (np.maximum(x / n - width, 0), np.minimum(x / n + width, 1)), holds
+        if name in _QUOTIENTS:
+            # The slopes of its logarithm.
+            factor = np.exp(_Z * noise.deviation((_EXPONENTS * weights.T) @ (1 / factors)))
+            if name == "zhangs_metric":
+                with_left, without_left = x / y, (z - x) / (n - y)
+                lower = _zhang(with_left, without_left * factor)
+                return (lower, _zhang(with_left, without_left / factor)), holds
+            value = METRICS[name](counts)
+            return (value / factor, value * factor), holds
+        slopes = np.array([1 / n, 0 * y, 0 * z, -x / n**2])
+        value, least, most = x / n, 0.0, 1.0
         if name == "leverage":
-            slopes = RuleCounts(1 / n, -z / n**2, -y / n**2, -x / n**2 + 2 * y * z / n**3)
-            value, width = _leverage(counts), _Z * noise.deviation(slopes)
-            return (np.maximum(value - width, -0.25), np.minimum(value + width, 0.25)), holds
-        if name == "lift":
-            slopes = RuleCounts(1 / x, -1 / y, -1 / z, 1 / n)
-            factor = np.exp(_Z * noise.deviation(slopes))
-            return (_lift(counts) / factor, _lift(counts) * factor), holds
-        if name == "conviction":
-            holds &= noise.is_large(y - x) & noise.is_large(n - z)
-            without = 1 / (y - x)
-            slopes = RuleCounts(without, 1 / y - without, -1 / (n - z), 1 / (n - z) - 1 / n)
-            factor = np.exp(_Z * noise.deviation(slopes))
-            return (_conviction(counts) / factor, _conviction(counts) * factor), holds
-        # Zhang's metric falls with P(C | not A) / P(C | A), and depends on nothing else.
-        holds &= noise.is_large(z - x) & noise.is_large(n - y)
-        slopes = RuleCounts(-1 / (z - x) - 1 / x, 1 / (n - y) + 1 / y, 1 / (z - x), -1 / (n - y))
-        factor = np.exp(_Z * noise.deviation(slopes))
-        with_left, without_left = x / y, (z - x) / (n - y)
-        lower = _zhang(with_left, without_left * factor)
-        return (lower, _zhang(with_left, without_left / factor)), holds
+            slopes += [0 * x, -z / n**2, -y / n**2, 2 * y * z / n**3]
+            value, least, most = _leverage(counts), -0.25, 0.25
+        width = _Z * noise.deviation(slopes)
+        return (np.maximum(value - width, least), np.minimum(value + width, most)), holds
 
 
 def _ratio_interval(counts: RuleCounts, noise: JointNoise) -> Ends:
@@ -275,10 +266,13 @@ def _ratio_interval(counts: RuleCounts, noise: JointNoise) -> Ends:
     alone = _Z**2 * (noise.own + noise.shared)
     leading, middle, last = y * y - alone, x * y - shared, x * x - alone
     spread = np.sqrt(np.maximum(middle * middle - leading * last, 0))
-    is_bounded = leading > 0
-    lower = np.where(is_bounded, (middle - spread) / leading, 0.0)
-    upper = np.where(is_bounded, (middle + spread) / leading, 1.0)
-    return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+    roots = np.array([middle - spread, middle + spread]) / leading
+    lower, upper = np.clip(np.where(leading > 0, roots, [[0.0], [1.0]]), 0, 1)
+    return lower, upper
+
+
+# More dots nobody reads; the other forms of rules have all.
+_MOST_DRAWN = 200
 
 
 @dataclass(frozen=True)
@@ -288,22 +282,24 @@ class Rules:
     Each interval holds with 95 % probability by itself.
 
     Attributes:
-        antecedents: The items on the left side of each rule.
-        consequents: The items on the right side.
+        sides: The items on the left side of each rule, and those on the right.
         columns: The numbers by the names that mlxtend has for them, then the ends of their
             intervals. Of the metrics there is confidence alone where lift 1 does not mean
             independence.
         doubtful: Whether, within these intervals, the sides may be unrelated, or the rule may miss
             a limit that was set. Without lifts only the latter counts.
+        unit: The privacy unit, "basket" or "user".
+        decimals: How many decimals a share has in per cent.
     """
 
-    antecedents: tuple[Items, ...]
-    consequents: tuple[Items, ...]
+    sides: Sequence[tuple[Items, Items]]
     columns: Mapping[str, Numbers]
     doubtful: NDArray[np.bool_]
+    unit: str
+    decimals: int
 
     def __len__(self) -> int:
-        return len(self.antecedents)
+        return len(self.sides)
 
     @property
     def has_lifts(self) -> bool:
@@ -312,37 +308,171 @@ class Rules:
 
     def rows(self) -> Iterator[tuple[Items, Items, dict[str, float], bool]]:
         """Yield each rule: its two sides, its numbers by column, and whether it is doubtful."""
-        for place, antecedent in enumerate(self.antecedents):
+        for place, sides in enumerate(self.sides):
             numbers = {name: float(values[place]) for name, values in self.columns.items()}
-            yield antecedent, self.consequents[place], numbers, bool(self.doubtful[place])
+            yield *sides, numbers, bool(self.doubtful[place])
 
     @property
     def note(self) -> str:
         """For how many rules more often than chance is sure, and how they are read."""
         doubtful, rules = int(self.doubtful.sum()), len(self)
         note = []
+        may_be = "their confidence may be less than you asked for"
         if self.has_lifts:
             above = int((~self.doubtful & (self.columns["lift_lower"] > 1)).sum())
             below = rules - doubtful - above
-            note.append(
-                f"More often than chance is sure for {words.some_of(above, rules, 'rule')}."
-            )
+            sure = words.some_of(above, rules, "rule")
+            note.append(f"More often than chance is sure for {sure}.")
             if below:
                 note.append(f"Less often than chance is sure for {below:,}.")
-        if doubtful and self.has_lifts:
-            note.append(
-                f"{MARK} marks {doubtful:,} of {rules:,}: because of the noise, their sides may "
-                "be unrelated, or they may miss a limit that you set."
+            may_be = (
+                "because of the noise, their sides may be unrelated, or they may miss a limit that "
+                "you set"
             )
-        elif doubtful:
-            note.append(
-                f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less "
-                "than you asked for."
-            )
+        if doubtful:
+            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: {may_be}.")
         note.append("Each interval holds by itself, with 95 % probability.")
         if not self.has_lifts:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
         return " ".join(note)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return rules, and how they are read, as plain values, in which an infinite number is
+        None.
+        """
+        values = []
+        for antecedent, consequent, numbers, doubtful in self.rows():
+            rule: dict[str, object] = {"antecedents": [*antecedent], "consequents": [*consequent]}
+            finite = {name: number for name, number in numbers.items() if math.isfinite(number)}
+            for name in numbers:
+                if name.endswith(("_lower", "_upper")):
+                    continue
+                rule[name.replace(" ", "_")] = finite.get(name)
+                lower, upper = f"{name}_lower", f"{name}_upper"
+                if lower in numbers:
+                    rule[f"{name}_interval"] = [finite.get(lower), finite.get(upper)]
+            values.append(rule | {"doubtful": doubtful})
+        if not values:
+            return {"rules": values}
+        return {"rules": values, "rules_note": self.note}
+
+    def sheet_rows(self) -> Rows:
+        """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
+        columns: Columns = item_columns("antecedent", [left for left, _ in self.sides])
+        columns |= item_columns("consequent", [right for _, right in self.sides])
+        for name, numbers in self.columns.items():
+            columns[name.replace(" ", "_")] = numbers.tolist()
+        return rows_of(columns | {"doubtful": self.doubtful.tolist()})
+
+    def table(self) -> Table:
+        """Return the rules as people read them, a row each."""
+        rows = []
+        for antecedent, consequent, numbers, doubtful in self.rows():
+            rule = f"{words.braces(antecedent, self.unit)} → {words.braces(consequent, self.unit)}"
+            if doubtful:
+                rule += f" {MARK}"
+            share = words.percent(numbers["support"], self.decimals)
+            row = [rule, share, *_confidence_in_words(numbers)]
+            if self.has_lifts:
+                lift, lowest, highest = _with_interval(numbers, "lift")
+                ends = _lift_in_words(lowest, math.floor), _lift_in_words(highest, math.ceil)
+                row += [_lift_in_words(lift, round), " to ".join(ends)]
+            rows.append(row)
+        title = f"{words.number_of(len(self), 'association rule')} of these itemsets, surest first"
+        heads = ["rule", "share", "confidence", "95 %"]
+        if self.has_lifts:
+            heads += ["lift", "95 %"]
+        if_shortened = f"the {len(self.columns) + 3} columns of this frame have all of them"
+        numbers_at = frozenset(range(1, len(heads)))
+        return Table(title, heads, rows, numbers_at, [self.note], if_shortened)
+
+    def chart(self) -> BarChart:
+        """Return the chart of rules: confidence by lift, or rows where rules have no lift."""
+        who = words.customers(self.unit)
+        bars = []
+        for antecedent, consequent, numbers, doubtful in self.rows():
+            lift = 1.0, 1.0, 1.0
+            if self.has_lifts:
+                lift = _with_interval(numbers, "lift")
+            if 0 < lift[0] < math.inf:
+                length, low, high = (100 * end for end in _with_interval(numbers, "confidence"))
+                texts = _confidence_in_words(numbers)
+                bars.append(Bar(antecedent, length, low, high, *texts, doubtful, consequent, lift))
+        drawn = tuple(bars[:_MOST_DRAWN])
+        legend = legend_of("rules", drawn)
+        scale = f"confidence, in % of these {who}"
+        if self.has_lifts:
+            legend += " Dashed: lift 1, what chance alone gives."
+            scale = "lift: how many times as often as by chance"
+        count = words.number_of(len(self), "association rule")
+        return BarChart(
+            title=_message(drawn, who),
+            bars=drawn,
+            scale=scale,
+            per_cent=True,
+            more=len(self) - len(drawn),
+            notes=(legend, self.note),
+            about=f"{count}: of the {who} with the left side, how many have the right too",
+            lifts=self.has_lifts,
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful.
+
+        A notebook shows it as people read rules; what is made of it is shown as pandas does.
+        """
+        import pandas as pd
+
+        sides = [[*map(frozenset, sides)] for sides in self.sides]
+        frame = pd.DataFrame(sides, columns=["antecedents", "consequents"], dtype=object)
+        frame = frame.assign(**self.columns, doubtful=self.doubtful)
+        shape = frame.shape
+
+        def html() -> str:
+            if frame.shape == shape:
+                return self.table().html()
+            return str(pd.DataFrame(frame)._repr_html_())
+
+        frame._repr_html_ = html
+        return frame
+
+
+def _with_interval(numbers: Mapping[str, float], name: str) -> tuple[float, float, float]:
+    return numbers[name], numbers[f"{name}_lower"], numbers[f"{name}_upper"]
+
+
+def _confidence_in_words(numbers: Mapping[str, float]) -> tuple[str, str]:
+    """Return the confidence of a rule, and its interval."""
+    confidence, lowest, highest = _with_interval(numbers, "confidence")
+    interval = f"{math.floor(100 * lowest)} to {math.ceil(100 * highest)} %"
+    return words.percent(confidence, 0), interval
+
+
+def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
+    if math.isinf(lift):
+        return "∞"
+    if lift < 10:
+        decimals = 2
+    elif lift < 100:
+        decimals = 1
+    else:
+        decimals = 0
+    return f"{rounded(lift * 10**decimals) / 10**decimals:,.{decimals}f}"
+
+
+def _message(bars: Sequence[Bar], who: str) -> str:
+    """Return the surest rule as a sentence, on one line."""
+    if not bars:
+        return "There are no rules to draw"
+    first = bars[0]
+    if first.doubtful:
+        return f"More often than chance is sure for {words.some_of(0, len(bars), 'rule')}"
+    begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
+    if first.lift[1] > 1 or first.lift[2] < 1:
+        end = f": lift {_lift_in_words(first.lift[0], round)}"
+    room = (TITLE - width(begin + middle + end)) / 2
+    left, right = named(first.items or (), room), named(first.consequent or (), room)
+    return f"{begin}{left}{middle}{right}{end}"
 
 
 def least_asked(
@@ -353,27 +483,19 @@ def least_asked(
     lifts: whether rules have a lift. Raises ParameterError for what is no number, or out of range,
     and for a least lift where rules have none.
     """
-    least_confidence = 0 if confidence is None else confidence
-    least_lift = 0 if lift is None else lift
-    if not _is_number(least_confidence) or not 0 <= least_confidence <= 1:
-        raise ParameterError(
-            f"{parameter('min_confidence')} must be a number between 0 and 1, not "
-            f"{shown(least_confidence)}"
-        )
-    if not _is_number(least_lift) or not 0 <= least_lift <= math.inf:
-        raise ParameterError(
-            f"{parameter('min_lift')} must be a number of at least 0, not {shown(least_lift)}"
-        )
-    if least_lift and not lifts:
+    for name, limit, most, expected in (
+        ("min_confidence", confidence, 1, "a number between 0 and 1"),
+        ("min_lift", lift, math.inf, "a number of at least 0"),
+    ):
+        is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and 0 <= limit <= most):
+            raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
+    if lift and not lifts:
         raise ParameterError(
             f"{parameter('min_lift')} of users needs {parameter('together')} user: "
             f"{words.NOT_INDEPENDENCE}"
         )
-    return float(least_confidence), float(least_lift)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return float(confidence or 0), float(lift or 0)
 
 
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
@@ -384,7 +506,8 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     ParameterError as least_asked does, and where the release lacks supports, or the number of
     units, that rules need.
     """
-    lifts = release.scope.has_lifts(release.privacy_unit)
+    unit = release.privacy_unit
+    lifts = release.scope.has_lifts(unit)
     min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
     noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
@@ -394,27 +517,31 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     elif noise is None or release.units is None or not have_subsets(known):
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
-            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
+            f"{unit}s): mine again with {parameter('rules')}"
         )
-    noisy_counts = 3 if units.noise is None else 4
-    confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
-    supports = _supports_and_ends(known, noise, confidence)
-    sides = _sides_of_rules([itemset.items for itemset in itemsets], supports)
-    # With two normals, the supports follow the number of units.
-    moving = noise is not None and noise.of_units is not None
-    joint = None if noise is None else JointNoise.of(noise, units)
-    slices = units.slices(confidence, moving=moving)
-    columns = _columns(sides, supports, units, slices, joint, lifts=lifts)
-    return _ranked(sides, columns, min_confidence, min_lift)
+    sides = [*_sides_of(itemset.by_itself for itemset in itemsets)]
+    columns = _columns(sides, known, noise, units, lifts=lifts)
+    order, doubtful = _ranking(columns, min_confidence, min_lift)
+    columns = {name: numbers[order] for name, numbers in columns.items()}
+    ranked = [sides[place] for place in order]
+    return Rules(ranked, columns, doubtful[order], unit, release.decimals)
 
 
-def _ranked(
-    sides: Sequence[tuple[Items, Items]],
-    columns: Mapping[str, Numbers],
-    min_confidence: float,
-    min_lift: float,
-) -> Rules:
-    """Return the rules that reach the least confidence and lift, the surest first."""
+def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[tuple[Items, Items]]:
+    """Yield the two sides of every rule of itemsets that have a support above 0."""
+    for itemset in itemsets:
+        items = itemset.items or ()
+        if not itemset.support:
+            continue
+        for size in range(1, len(items)):
+            for antecedent in combinations(items, size):
+                yield antecedent, tuple(item for item in items if item not in antecedent)
+
+
+def _ranking(
+    columns: Mapping[str, Numbers], min_confidence: float, min_lift: float
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the places of rules with the least confidence and lift, and which are doubtful."""
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
@@ -425,52 +552,14 @@ def _ranked(
         ranked_by = "lift"
     # The last key comes first.
     ranking = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
-    order = ranking[enough[ranking]]
-    return Rules(
-        tuple(sides[place][0] for place in order),
-        tuple(sides[place][1] for place in order),
-        {name: numbers[order] for name, numbers in columns.items()},
-        doubtful[order],
-    )
-
-
-def _supports_and_ends(
-    known: Mapping[frozenset[Item], Itemset], noise: SupportNoise | None, confidence: Fraction
-) -> dict[frozenset[Item], tuple[float, float, float]]:
-    """Return the support of each itemset, and the ends of its interval of that confidence."""
-    wider = 0 if noise is None else noise.wider(confidence)
-    supports: dict[frozenset[Item], tuple[float, float, float]] = {}
-    for items, itemset in known.items():
-        if itemset.interval is None:
-            continue
-        low, high = itemset.interval
-        # An end at 0 was cut off there: how far below the noise reached is not known.
-        lowest = low - wider if low else -math.inf
-        supports[items] = itemset.support or 0, lowest, high + wider
-    return supports
-
-
-def _sides_of_rules(
-    itemsets: Sequence[Items], supports: Mapping[frozenset[Item], tuple[float, float, float]]
-) -> list[tuple[Items, Items]]:
-    """Return the two sides of every rule of itemsets that have a support above 0."""
-    sides = []
-    for itemset in itemsets:
-        if len(itemset) < 2 or supports[frozenset(itemset)][0] <= 0:
-            continue
-        for size in range(1, len(itemset)):
-            for antecedent in combinations(itemset, size):
-                consequent = tuple(item for item in itemset if item not in antecedent)
-                sides.append((antecedent, consequent))
-    return sides
+    return ranking[enough[ranking]], doubtful
 
 
 def _columns(
     sides: Sequence[tuple[Items, Items]],
-    supports: Mapping[frozenset[Item], tuple[float, float, float]],
+    known: Mapping[frozenset[Item], Itemset],
+    noise: SupportNoise | None,
     units: UnitCount,
-    slices: Sequence[Slice],
-    joint: JointNoise | None,
     *,
     lifts: bool,
 ) -> dict[str, Numbers]:
@@ -478,49 +567,64 @@ def _columns(
 
     Args:
         sides: The two sides of each rule.
-        supports: Each support, with the ends of its interval.
+        known: The itemsets of both sides, and of all their items, with their supports.
+        noise: That of the supports; None if there are no rules.
         units: The number of units.
-        slices: Between which numbers of units it may be: bounds hold whichever it is in.
-        joint: The noise if it is jointly normal; None where bounds alone hold.
         lifts: Whether rules have lift.
     """
+    noisy_counts = 3 if units.noise is None else 4
+    confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
+    wider, joint, moving = 0.0, None, False
+    if noise is not None:
+        # With two normals, the supports follow the number of units.
+        wider, moving = noise.wider(confidence), noise.of_units is not None
+        joint = JointNoise.of(noise, units)
+    supports = {items: _support_and_ends(itemset, wider) for items, itemset in known.items()}
     by_rule = [
-        [supports[frozenset(items)] for items in (antecedent, consequent, antecedent + consequent)]
+        supports[frozenset(items)]
         for antecedent, consequent in sides
+        for items in (antecedent + consequent, antecedent, consequent)
     ]
-    # Estimates and ends; of each the left sides, the right sides and both.
+    # Estimates and ends; of each both sides together, the left sides and the right sides.
     estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
     counts = _rule_counts(estimates, max(units.number, 1))
+    names = [*METRICS] if lifts else ["confidence"]
+    both, antecedent, consequent = np.minimum(np.divide(counts[:3], counts.units), 1.0)
     columns = {
-        "antecedent support": np.minimum(counts.antecedent / counts.units, 1.0),
-        "consequent support": np.minimum(counts.consequent / counts.units, 1.0),
-        "support": np.minimum(counts.both / counts.units, 1.0),
+        "antecedent support": antecedent,
+        "consequent support": consequent,
+        "support": both,
+        **{name: METRICS[name](counts) for name in names},
     }
-    names = [name for name in METRICS if lifts or name == "confidence"]
-    for name in names:
-        columns[name] = METRICS[name](counts)
+    # Between which counts they are, if the number of units is in a slice.
+    ranges = [
+        (
+            _rule_counts(lowest + portion.lower, portion.fewest),
+            _rule_counts(highest + portion.upper, portion.most),
+        )
+        for portion in units.slices(confidence, moving=moving)
+    ]
     for name in ("support", *names):
-        ends = [
-            bounds(
-                name,
-                _rule_counts(lowest + portion.lower, portion.fewest),
-                _rule_counts(highest + portion.upper, portion.most),
-            )
-            for portion in slices
-        ]
-        lower = np.minimum.reduce([low for low, _ in ends])
-        upper = np.maximum.reduce([high for _, high in ends])
+        lowers, uppers = zip(*(bounds(name, *ends) for ends in ranges), strict=True)
+        lower, upper = np.min(lowers, axis=0), np.max(uppers, axis=0)
         if joint is not None:
-            (joint_lower, joint_upper), holds = joint_interval(name, counts, joint)
-            lower = np.where(holds, joint_lower, lower)
-            upper = np.where(holds, joint_upper, upper)
+            interval, holds = joint_interval(name, counts, joint)
+            lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
     return columns
 
 
+def _support_and_ends(itemset: Itemset, wider: float) -> tuple[float, float, float]:
+    """Return a support, and the ends of its interval, which is wider by that on either side."""
+    low, high = itemset.interval or (0, 0)
+    # An end at 0 was cut off there: how far below the noise reached is not known.
+    lowest = low - wider if low else -math.inf
+    return itemset.support or 0, lowest, high + wider
+
+
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
-    """Return the counts of rules. supports: (3, rules), of the left side, the right, and both."""
-    antecedent, consequent, both = np.maximum(supports, 0)
+    """Return the counts of rules. supports: (3, rules), of both sides, the left and the right."""
+    both, antecedent, consequent = np.maximum(supports, 0)
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
 
 
@@ -543,180 +647,8 @@ def rules_by_segment(
     return rules_of(release, min_confidence, min_lift)
 
 
-def rules_json(rules: Rules) -> dict[str, object]:
-    """Return rules, and how they are read, as plain values, in which an infinite number is None."""
-    values = []
-    for antecedent, consequent, numbers, doubtful in rules.rows():
-        rule: dict[str, object] = {"antecedents": [*antecedent], "consequents": [*consequent]}
-        finite = {name: _finite(number) for name, number in numbers.items()}
-        for name, number in finite.items():
-            if name.endswith(("_lower", "_upper")):
-                continue
-            rule[name.replace(" ", "_")] = number
-            if f"{name}_lower" in finite:
-                rule[f"{name}_interval"] = [finite[f"{name}_lower"], finite[f"{name}_upper"]]
-        rule["doubtful"] = doubtful
-        values.append(rule)
-    if not values:
-        return {"rules": values}
-    return {"rules": values, "rules_note": rules.note}
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
-
-
-def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
-    """Return the rules of a release, or of its segments, as CSV with a header."""
-    return csv_text(rules_rows(rules))
-
-
 def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
-    """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
+    """Return the rows of CSV, or of a sheet of Excel, of a release, or of its segments."""
     if isinstance(rules, Mapping):
-        return rows_by_segment({name: rules_rows(segment) for name, segment in rules.items()})
-    columns: Columns = item_columns("antecedent", rules.antecedents)
-    columns |= item_columns("consequent", rules.consequents)
-    for name, numbers in rules.columns.items():
-        columns[name.replace(" ", "_")] = numbers.tolist()
-    columns["doubtful"] = rules.doubtful.tolist()
-    return rows_of(columns)
-
-
-def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
-    """Return the rules as people read them, a row each.
-
-    decimals: of the shares. unit: "basket" or "user".
-    """
-    rows = []
-    for antecedent, consequent, numbers, doubtful in rules.rows():
-        rule = f"{words.braces(antecedent, unit)} → {words.braces(consequent, unit)}"
-        if doubtful:
-            rule += f" {MARK}"
-        share = words.percent(numbers["support"], decimals)
-        row = [rule, share, *_confidence_in_words(numbers)]
-        if rules.has_lifts:
-            lowest_lift = _lift_in_words(numbers["lift_lower"], math.floor)
-            highest_lift = _lift_in_words(numbers["lift_upper"], math.ceil)
-            row += [_lift_in_words(numbers["lift"], round), f"{lowest_lift} to {highest_lift}"]
-        rows.append(row)
-    title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, surest first"
-    heads = ["rule", "share", "confidence", "95 %"]
-    if rules.has_lifts:
-        heads += ["lift", "95 %"]
-    if_shortened = f"the {len(rules.columns) + 3} columns of this frame have all of them"
-    return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], if_shortened)
-
-
-def _confidence_in_words(numbers: Mapping[str, float]) -> tuple[str, str]:
-    """Return the confidence of a rule, and its interval."""
-    lowest = math.floor(100 * numbers["confidence_lower"])
-    highest = math.ceil(100 * numbers["confidence_upper"])
-    return words.percent(numbers["confidence"], 0), f"{lowest} to {highest} %"
-
-
-def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
-    if math.isinf(lift):
-        return "∞"
-    if lift < 10:
-        decimals = 2
-    elif lift < 100:
-        decimals = 1
-    else:
-        decimals = 0
-    return f"{rounded(lift * 10**decimals) / 10**decimals:,.{decimals}f}"
-
-
-# More dots nobody reads; the other forms of rules have all.
-_MOST_DRAWN = 200
-
-
-def rules_chart(rules: Rules, unit: str) -> BarChart:
-    """Return the chart of rules: confidence by lift, or rows where rules have no lift.
-
-    unit: "basket" or "user".
-    """
-    who = words.customers(unit)
-    bars = []
-    for antecedent, consequent, numbers, doubtful in rules.rows():
-        lift = 1.0, 1.0, 1.0
-        if rules.has_lifts:
-            lift = numbers["lift"], numbers["lift_lower"], numbers["lift_upper"]
-        if not 0 < lift[0] < math.inf:
-            continue
-        number, interval = _confidence_in_words(numbers)
-        bar = Bar(
-            items=antecedent,
-            length=100 * numbers["confidence"],
-            low=100 * numbers["confidence_lower"],
-            high=100 * numbers["confidence_upper"],
-            number=number,
-            interval=interval,
-            doubtful=doubtful,
-            consequent=consequent,
-            lift=lift,
-        )
-        bars.append(bar)
-    drawn = tuple(bars[:_MOST_DRAWN])
-    scale = f"confidence, in % of these {who}"
-    if rules.has_lifts:
-        scale = "lift: how many times as often as by chance"
-    count = words.number_of(len(rules), "association rule")
-    return BarChart(
-        title=_rules_message(drawn, who),
-        bars=drawn,
-        scale=scale,
-        per_cent=True,
-        more=len(rules) - len(drawn),
-        notes=(_legend(rules, drawn), rules.note),
-        about=f"{count}: of the {who} with the left side, how many have the right too",
-        lifts=rules.has_lifts,
-    )
-
-
-def _legend(rules: Rules, drawn: Sequence[Bar]) -> str:
-    """Return how the chart of rules is read, in sentences."""
-    hollow = ""
-    if any(bar.doubtful for bar in drawn):
-        hollow = "; hollow, what is marked ?"
-    legend = f"Dots: rules{hollow}. Lines: 95 % intervals."
-    if rules.has_lifts:
-        legend += " Dashed: lift 1, what chance alone gives."
-    return legend
-
-
-def _rules_message(bars: Sequence[Bar], who: str) -> str:
-    """Return the surest rule as a sentence, on one line."""
-    if not bars:
-        return "There are no rules to draw"
-    first = bars[0]
-    if first.doubtful:
-        return f"More often than chance is sure for {words.some_of(0, len(bars), 'rule')}"
-    begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
-    if first.lift[1] > 1 or first.lift[2] < 1:
-        end = f": lift {_lift_in_words(first.lift[0], round)}"
-    room = (TITLE - width(begin + middle + end)) / 2
-    left, right = named(first.items or (), room), named(first.consequent or (), room)
-    return f"{begin}{left}{middle}{right}{end}"
-
-
-def rules_frame(rules: Rules, decimals: int, unit: str) -> pd.DataFrame:
-    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful.
-
-    A notebook shows it as people read rules; what is made of it is shown as pandas does.
-    """
-    import pandas as pd
-
-    sides = {
-        "antecedents": [frozenset(items) for items in rules.antecedents],
-        "consequents": [frozenset(items) for items in rules.consequents],
-    }
-    frame = pd.DataFrame(sides, dtype=object).assign(**rules.columns, doubtful=rules.doubtful)
-
-    def html() -> str:
-        if frame.shape == (len(rules), len(rules.columns) + 3):
-            return rules_table(rules, decimals, unit).html()
-        return str(pd.DataFrame(frame)._repr_html_())
-
-    frame._repr_html_ = html
-    return frame
+        return rows_by_segment({name: segment.sheet_rows() for name, segment in rules.items()})
+    return rules.sheet_rows()

@@ -15,7 +15,7 @@ from fim_private.options.declaration import refuse_unknown
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
 from fim_private.release.release import Release, promise_of
-from fim_private.release.rules import Rules, rules_chart, rules_json
+from fim_private.release.rules import Rules
 from fim_private.request.scope import Scope
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class SegmentedRelease(Mapping[str, Release]):
         values = self.to_dict(whole=whole)
         if rules is not None:
             for name, release in zip(self, values["releases"], strict=True):
-                release |= rules_json(rules[name])
+                release |= rules[name].to_dict()
         return as_json(values)
 
     def to_csv(self) -> str:
@@ -272,7 +272,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """
         below = []
         for name, rules_of_segment in (rules or {}).items():
-            chart = rules_chart(rules_of_segment, self.privacy_unit)
+            chart = rules_of_segment.chart()
             if chart.bars:
                 below.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
         return svg(*self._charts(relative=relative), *below)

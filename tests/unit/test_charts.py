@@ -23,7 +23,7 @@ from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError
 from fim_private.release.chart import WIDE, short_name
 from fim_private.release.release import Itemset
-from fim_private.release.rules import Rules, rules_chart
+from fim_private.release.rules import Rules
 
 EVIL = [
     "<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "\u202eevil", " ",
@@ -238,7 +238,8 @@ def many_rules(count: int) -> Rules:
         **{"confidence_lower": chances - 0.05, "confidence_upper": chances + 0.05},
         **{"lift_lower": lifts / 1.2, "lift_upper": lifts * 1.2},
     }
-    return Rules((*sides,), (*sides[::-1],), columns, np.arange(count) > count / 2)
+    both = [*zip(sides, sides[::-1], strict=True)]
+    return Rules(both, columns, np.arange(count) > count / 2, "user", 1)
 
 
 FIRST, SECOND = Itemset(("a", "b"), 50, (45, 55)), Itemset(("a", "c"), 30, (25, 35))
@@ -268,4 +269,4 @@ def test_a_title_says_no_more_than_the_numbers_do(
 
 def test_a_title_of_rules_is_the_surest() -> None:
     title = "About 30 % of customers with item 0 also have item 2: lift 1.50"
-    assert rules_chart(many_rules(3), "user").title == title
+    assert many_rules(3).chart().title == title

@@ -29,15 +29,9 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
+from fim_private.release.forms import csv_text
 from fim_private.release.page import page
-from fim_private.release.rules import (
-    METRICS,
-    RuleCounts,
-    bounds,
-    rules_csv,
-    rules_json,
-    rules_of,
-)
+from fim_private.release.rules import METRICS, RuleCounts, bounds, rules_of, rules_rows
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.run.outcome import measured
@@ -130,7 +124,7 @@ def test_each_interval_of_a_rule_holds(kind: str, noisy_units: bool) -> None:
         )
         rules = rules_of(release)
         for place in range(len(rules)):
-            sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
+            sides = tuple(map(frozenset, rules.sides[place]))
             true = true_metrics(*sides)
             for name, number in true.items():
                 lower, upper = rules.columns[f"{name}_lower"], rules.columns[f"{name}_upper"]
@@ -311,7 +305,7 @@ def test_without_independence_there_is_confidence_and_no_lift(
     [first, _] = json.loads(in_one_basket.to_json(rules))["rules"]
     assert not {*first} & (MEASURES | {f"{name}_interval" for name in MEASURES})
     assert 0.5 < first["confidence"] < 0.65
-    assert not MEASURES & {*rules_csv(rules).splitlines()[0].split(",")}
+    assert not MEASURES & {*csv_text(rules_rows(rules)).splitlines()[0].split(",")}
     for shown in (
         render_table(in_one_basket, Screen(), rules=rules),
         in_one_basket.to_markdown(rules),
@@ -378,10 +372,10 @@ def test_forms_of_rules() -> None:
     release = fim.mine(SHOP, **MINED)
     rules = rules_of(release)
     values = json.loads(release.to_json(rules))["rules"]
-    assert values == json.loads(json.dumps(rules_json(rules)))["rules"]
+    assert values == json.loads(json.dumps(rules.to_dict()))["rules"]
     assert [one["lift"] for one in values] == [*release.rules()["lift"]]
     assert all(one["lift_interval"][0] <= one["lift"] for one in values)
-    rows = list(csv.DictReader(io.StringIO(rules_csv(rules))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(rules_rows(rules)))))
     assert len(rows) == len(rules)
     assert float(rows[0]["lift"]) == values[0]["lift"]
     assert [rows[0]["antecedent_1"]] == values[0]["antecedents"]

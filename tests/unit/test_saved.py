@@ -24,7 +24,7 @@ from fim_private.output.screen import Screen
 from fim_private.periods import PERIODS_A_YEAR
 from fim_private.reading.options import MissingUser
 from fim_private.release import forms
-from fim_private.release.rules import rules_json, rules_of
+from fim_private.release.rules import rules_of
 from fim_private.request.supports import NoiseKind
 
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
@@ -47,7 +47,7 @@ ASKED: list[dict[str, Any]] = [
 
 
 def everything(release: fim.Release) -> tuple[Any, ...]:
-    rules = rules_json(rules_of(release)) if release.with_parts else None
+    rules = rules_of(release).to_dict() if release.with_parts else None
     table = render_table(release, Screen())
     told = [line for line in table.splitlines() if "fim.mine(" not in line]
     forms = (release.to_dict(), str(release), release.to_csv(), release.to_markdown())

@@ -34,18 +34,17 @@ def least_integer(holds: Callable[[int], bool], first: int, last: int | None = N
 
 # Decimal arithmetic rounded to one side: what is computed downwards is never too large, upwards
 # never too small. The decimal module rounds each single operation exactly as the context says,
-# except exp, ln and sqrt, which it rounds to the nearest: these are moved on by one place here. An
-# interval is a lower and an upper bound of a number.
-Interval = tuple[Decimal, Decimal]
-
-
-def directed(digits: int) -> tuple[Context, Context]:
-    """Return contexts of ``digits`` digits that round down, and up; exponents as small as the
-    machine allows.
-    """
-    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    return down, up
+# except exp, ln and sqrt, which it rounds to the nearest: these are moved on by one place here.
+#
+# Digits of the arithmetic: in dp.composition 1 + x has at most 45, and cancellation in (C) costs at
+# most 15 (x < 10^13). In (G) R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300);
+# 1 - δ may be 1e-30, of which 12 digits count. Exponents are as small as the machine allows.
+DOWN, UP = (
+    Context(prec=80, rounding=side, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    for side in (ROUND_FLOOR, ROUND_CEILING)
+)
+# No tail is given a smaller bound: as a fraction, it would be long and of no use.
+LEAST_BOUND = Decimal("1e-1000")
 
 
 def quotient(context: Context, value: Fraction) -> Decimal:
@@ -53,26 +52,21 @@ def quotient(context: Context, value: Fraction) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def exp(context: Context, x: Decimal) -> Decimal:
+def exp(context: Context, x: Fraction) -> Decimal:
     """Return a bound of e^x to the side the context rounds to, and >= 0: a lower or an upper
     one.
     """
-    return max(_moved_on(context, context.exp(x)), Decimal(0))
+    return max(_moved_on(context, context.exp(quotient(context, x))), Decimal(0))
 
 
-def ln(context: Context, x: Decimal) -> Decimal:
+def ln(context: Context, x: Fraction) -> Fraction:
     """Return a bound of ln x, for x > 0, to the side the context rounds to."""
-    return _moved_on(context, context.ln(x))
+    return Fraction(_moved_on(context, context.ln(quotient(context, x))))
 
 
-def sqrt(context: Context, x: Decimal) -> Decimal:
-    """Return a bound of √x, for x >= 0, to that side, and >= 0."""
-    return max(_moved_on(context, context.sqrt(x)), Decimal(0))
-
-
-def root(context: Context, value: Fraction) -> Decimal:
-    """Return a bound of the root of a fraction >= 0 to the side the context rounds to, and >= 0."""
-    return sqrt(context, quotient(context, value))
+def root(context: Context, value: Fraction) -> Fraction:
+    """Return a bound of √value, for a value >= 0, to that side, and >= 0."""
+    return Fraction(max(_moved_on(context, context.sqrt(quotient(context, value))), Decimal(0)))
 
 
 def _moved_on(context: Context, value: Decimal) -> Decimal:
@@ -172,87 +166,79 @@ def laplace_threshold(scale: Fraction, delta: Fraction) -> int:
 #
 #     R(x) = ∫_0^∞ e^{-xt - t²/2} dt,    (M)
 #
-# which decreases, lies between 0 and 1/x, and so loses no digits where Q is tiny. All arithmetic is
-# on intervals: a lower bound is computed from bounds downwards, an upper bound upwards, in some 70
-# decimal digits.
+# which decreases, lies between 0 and 1/x, and so loses no digits where Q is tiny. Each function
+# below bounds its number from one side: from below where `side` is DOWN, from above where it is UP.
+# What makes the number smaller is bounded from the opposite side. No arithmetic operators on
+# decimals: they would round to the 28 digits of the default context.
 
-DOWN, UP = directed(72)
-_ONE, _HALF = Decimal(1), Decimal("0.5")
+_OPPOSITE = {DOWN: UP, UP: DOWN}
 # 2π, cut off after 80 decimals: more than is used of it, so rounding up passes the rest too.
-_TWO_PI = Decimal(
+_TWO_PI = Fraction(
     "6.28318530717958647692528676655900576839433879875021164194988918461563281257241799"
 )
-_ROOT_TWO_PI: Interval = (sqrt(DOWN, DOWN.plus(_TWO_PI)), sqrt(UP, UP.plus(_TWO_PI)))
+_ROOT_OF_TWO_PI = {side: quotient(side, root(side, _TWO_PI)) for side in (DOWN, UP)}
 # Below this the series of the Mills ratio is quicker than its continued fraction.
 _SERIES_END = 5
 # The series ends with terms so small: its sum is cut off far behind the digits of what remains.
 _LEAST_TERM = Decimal("1e-75")
-# No arithmetic operators on decimals below: they would round to the 28 digits of the default
-# context.
 
 
-def normal_tail_bounds(x: Fraction) -> Interval:
+def normal_tail(side: Context, x: Fraction) -> Decimal:
     """Bound Q(x) = P(Z >= x), for Z standard normal and x of any sign and size.
 
-    Both agree in 40 digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module can
-    hold the lower is 0.
+    Both bounds agree in 40 digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module
+    can hold the lower is 0.
     """
     if x < 0:
-        lower, upper = normal_tail_bounds(-x)
-        return DOWN.subtract(_ONE, upper), UP.subtract(_ONE, lower)
-    density, ratio = normal_density_bounds(x), mills_ratio_bounds(x)
-    return DOWN.multiply(density[0], ratio[0]), UP.multiply(density[1], ratio[1])
+        return side.subtract(1, normal_tail(_OPPOSITE[side], -x))
+    return side.multiply(normal_density(side, x), mills_ratio(side, x))
 
 
-def normal_density_bounds(x: Fraction) -> Interval:
+def normal_density(side: Context, x: Fraction) -> Decimal:
     """Bound φ(x) = e^{-x²/2} / √(2π), for x of any sign and size."""
-    square = x * x / 2
-    lower, upper = exp(DOWN, quotient(DOWN, -square)), exp(UP, quotient(UP, -square))
-    return DOWN.divide(lower, _ROOT_TWO_PI[1]), UP.divide(upper, _ROOT_TWO_PI[0])
+    return side.divide(exp(side, -x * x / 2), _ROOT_OF_TWO_PI[_OPPOSITE[side]])
 
 
-def mills_ratio_bounds(x: Fraction) -> Interval:
+def mills_ratio(side: Context, x: Fraction) -> Decimal:
     """Bound the Mills ratio R(x) = Q(x) / φ(x), for x >= 0."""
-    interval = quotient(DOWN, x), quotient(UP, x)
-    return _by_series(interval) if x < _SERIES_END else _by_continued_fraction(interval)
+    return _by_series(side, x) if x < _SERIES_END else _by_continued_fraction(side, x)
 
 
-def _by_series(x: Interval) -> Interval:
+def _by_series(side: Context, x: Fraction) -> Decimal:
     """Bound R(x) = √(π/2) e^{x²/2} - Σ_{n>=0} x^{2n+1} / (2n+1)!!, for x from 0 to 5.
 
     Both sides solve R' = xR - 1 and are √(π/2) at 0. All terms t_n are positive. Their ratio is
     x²/(2n+3); once it is below 1/2 for all that follow, what comes after t_n is less than t_n.
     """
-    low_square, high_square = DOWN.multiply(x[0], x[0]), UP.multiply(x[1], x[1])
-    (low, high), n = x, 0
-    sum_low, sum_high = low, high
-    while high > _LEAST_TERM or high_square > n + 1:
+    other, n = _OPPOSITE[side], 0
+    square, term = quotient(other, x * x), quotient(other, x)
+    total = term
+    while term > _LEAST_TERM or square > n + 1:
         n += 1
-        low = DOWN.divide(DOWN.multiply(low, low_square), 2 * n + 1)
-        high = UP.divide(UP.multiply(high, high_square), 2 * n + 1)
-        sum_low, sum_high = DOWN.add(sum_low, low), UP.add(sum_high, high)
-    sum_high = UP.add(sum_high, high)
-    whole_low = DOWN.multiply(
-        exp(DOWN, DOWN.multiply(_HALF, low_square)), DOWN.multiply(_HALF, _ROOT_TWO_PI[0])
-    )
-    whole_high = UP.multiply(
-        exp(UP, UP.multiply(_HALF, high_square)), UP.multiply(_HALF, _ROOT_TWO_PI[1])
-    )
-    return DOWN.subtract(whole_low, sum_high), UP.subtract(whole_high, sum_low)
+        term = other.divide(other.multiply(term, square), 2 * n + 1)
+        total = other.add(total, term)
+    if other is UP:
+        total = UP.add(total, term)
+    doubled = side.multiply(exp(side, x * x / 2), _ROOT_OF_TWO_PI[side])
+    return side.subtract(side.divide(doubled, 2), total)
 
 
-def _by_continued_fraction(x: Interval) -> Interval:
+def _by_continued_fraction(side: Context, x: Fraction) -> Decimal:
     """Bound R(x) = 1/(x + 1/(x + 2/(x + 3/(x + …)))), Laplace's continued fraction, for x >= 5.
 
     Let M_k = ∫_0^∞ t^k e^{-xt - t²/2} dt > 0, so M_0 = R(x). Integration by parts gives 1 = x M_0 +
     M_1 and k M_{k-1} = x M_k + M_{k+1}. Hence T_k = x + M_{k+1}/M_k is more than x, 1/R(x) = T_0,
-    and T_k = x + (k+1)/T_{k+1}. So T_n lies between x and x + (n+1)/x, and these bounds, carried
-    back from n to 0, close in on T_0.
+    and T_k = x + (k+1)/T_{k+1}. So x is a lower bound of T_n, from which follow an upper bound of
+    T_{n-1}, a lower one of T_{n-2} and so on, closing in on T_0.
     """
-    low, high = x
-    # 120 steps leave 42 digits at 5, fewer leave more further out.
-    last = 40 + int(2000 / float(x[0]) ** 2)
-    lower, upper = low, UP.add(high, UP.divide(last + 1, low))
-    for k in range(last, 0, -1):
-        lower, upper = DOWN.add(low, DOWN.divide(k, upper)), UP.add(high, UP.divide(k, lower))
-    return DOWN.divide(_ONE, upper), UP.divide(_ONE, lower)
+    # About 120 steps leave 42 digits at 5, fewer leave more further out. An odd number of steps
+    # ends with an upper bound of T_0, and so a lower one of R.
+    steps = 2 * (20 + int(1000 / x**2)) + (side is DOWN)
+    low, high = quotient(DOWN, x), quotient(UP, x)
+    bound = low
+    for k in range(steps, 0, -1):
+        if (steps - k) % 2 == 0:
+            bound = UP.add(high, UP.divide(k, bound))
+        else:
+            bound = DOWN.add(low, DOWN.divide(k, bound))
+    return side.divide(1, bound)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
 from fim_private.dp.bounds import (
-    directed,
+    DOWN,
+    LEAST_BOUND,
+    UP,
     exp_bounds,
     ln,
-    mills_ratio_bounds,
-    normal_density_bounds,
+    mills_ratio,
+    normal_density,
     quotient,
 )
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
@@ -43,10 +45,7 @@ _LOG_REACH = 700.0
 # Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would
 # need more digits.
 LARGEST_DELTA = 1 - Fraction(1, 10**30)
-# Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x <
-# 10^13). In (G) R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be
-# 1e-30, of which 12 digits count.
-_DOWN, _UP = directed(80)
+_LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
 _TWELVE, _TWELVE_UP = (
@@ -75,7 +74,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     delta below 1e-300 or from 1 on.
     """
     epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
-    log_delta = ln(_DOWN, quotient(_DOWN, min(delta, LARGEST_DELTA)))
+    log_delta = ln(DOWN, min(delta, LARGEST_DELTA))
     spare, rate = -float(log_delta), float(epsilon)
     # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for
     # {x: ρ(x) >= r} is where the convex (C) is at most ln δ; so there is one root, and near it x
@@ -83,14 +82,10 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     best = _rising_root(
         lambda x: x * x * (rate + math.log1p(1 / x)) - (2 * x + 1) * (spare - math.log1p(x))
     )
-    x = Decimal(f"{best:.12e}")
+    x = Fraction(f"{best:.12e}")
     # Certified: ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), rounded down.
-    more = _DOWN.add(x, 1)  # exact: at most 45 digits
-    gained = _DOWN.add(
-        _DOWN.multiply(x, quotient(_DOWN, epsilon)), _DOWN.multiply(more, ln(_DOWN, more))
-    )
-    numerator = _DOWN.add(_DOWN.subtract(gained, _UP.multiply(x, ln(_UP, x))), log_delta)
-    return Fraction(_TWELVE.plus(_DOWN.divide(numerator, _UP.multiply(x, more))))
+    numerator = log_delta + x * epsilon - x * ln(UP, x) + (x + 1) * ln(DOWN, x + 1)
+    return Fraction(quotient(_TWELVE, numerator / (x * (x + 1))))
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
@@ -102,32 +97,23 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     out of range.
     """
     rho, delta = exact_rho(rho), min(exact_delta(delta), LARGEST_DELTA)
-    spare = _UP.minus(ln(_DOWN, quotient(_DOWN, delta)))
+    spare = -ln(DOWN, delta)
     # Where ε(x) is least: its derivative is ρ - (ln 1/δ - ln(1 + x)) / x².
     best = _rising_root(lambda x: x * x * float(rho) + math.log1p(x) - float(spare))
-    x = Decimal(f"{best:.12e}")
+    x = Fraction(f"{best:.12e}")
     # Certified: ε(x) = (x+1)ρ + (ln 1/δ - ln(1+x)) / x - ln(1 + 1/x), rounded up.
-    more = _UP.add(x, 1)  # exact: at most 45 digits
-    moved = _UP.divide(_UP.subtract(spare, ln(_DOWN, more)), x)
-    gained = ln(_DOWN, _DOWN.add(1, _DOWN.divide(1, x)))
-    total = _UP.subtract(_UP.add(_UP.multiply(more, quotient(_UP, rho)), moved), gained)
-    return Fraction(_TWELVE_UP.plus(max(total, Decimal(repr(EPSILON_RANGE[0])))))
+    total = (x + 1) * rho + (spare - ln(DOWN, x + 1)) / x - ln(DOWN, 1 + 1 / x)
+    return Fraction(quotient(_TWELVE_UP, max(total, _LEAST_EPSILON)))
 
 
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for
     value > 0.
     """
-    # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24
-    # digits to cut.
-    places = (
-        2 * _RATE_DIGITS
-        - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
-    )
-    scale = Fraction(10) ** places
-    root = math.isqrt(math.floor(value * scale * scale))
-    surplus = 10 ** (len(str(root)) - _RATE_DIGITS)
-    return Fraction(root // surplus * surplus) / scale
+    nearest = _TWELVE.sqrt(quotient(DOWN, value))  # which takes no notice of the rounding
+    if Fraction(nearest) ** 2 > value:
+        nearest = _TWELVE.next_minus(nearest)
+    return Fraction(nearest)
 
 
 def root_above(value: Fraction) -> Fraction:
@@ -164,9 +150,6 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 # Since b² - a² = 2ε, e^ε φ(b) = φ(a). So with the Mills ratio R = Q/φ nothing in (G) can overflow:
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
-# Bounds of δ are not smaller than this: as fractions, they would be long and of no use.
-_LEAST_BOUND = Decimal("1e-1000")
-
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -179,21 +162,16 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     log-concave in μ, and then so is its integral δ(μ) (Prékopa).
     """
     epsilon, delta = exact_epsilon(epsilon), min(exact_delta(delta), LARGEST_DELTA)
-    log_delta = ln(_DOWN, quotient(_DOWN, delta))
+    log_delta = ln(DOWN, delta)
     # ρ-zCDP follows from √(2ρ)-GDP, so this is not too much
     mu = root_below(2 * zcdp_rho(epsilon, delta))
-    while True:
-        reached = _delta_above(epsilon, mu)
-        missing = _DOWN.subtract(log_delta, ln(_UP, reached))
-        density = normal_density_bounds(epsilon / mu - mu / 2)[0]
-        step = Fraction(_DOWN.divide(_DOWN.multiply(missing, reached), density))
-        mu = Fraction(_DOWN.plus(quotient(_DOWN, mu + step)))
-        if abs(step) < mu / 10**15:
-            break
-    certified = quotient(_TWELVE, mu)  # a number of 12 digits, nearby
-    following = _TWELVE.next_plus(certified)
-    while gdp_delta_upper(epsilon, Fraction(following)) <= delta:
-        certified, following = following, _TWELVE.next_plus(following)
+    step = mu
+    while abs(step) >= mu / 10**15:
+        reached = gdp_delta_upper(epsilon, mu)
+        density = Fraction(normal_density(DOWN, epsilon / mu - mu / 2))
+        step = (log_delta - ln(UP, reached)) * reached / density
+        mu = Fraction(quotient(DOWN, mu + step))
+    certified = quotient(_TWELVE_UP, mu)  # a number of 12 digits, nearby
     while gdp_delta_upper(epsilon, Fraction(certified)) > delta:
         certified = _TWELVE.next_minus(certified)
     return Fraction(certified)
@@ -209,7 +187,7 @@ def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     delta = min(exact_delta(delta), LARGEST_DELTA)
     mu = root_above(mu_squared)
     # which follows from μ-GDP
-    low, high = Fraction(repr(EPSILON_RANGE[0])), zcdp_epsilon(mu_squared / 2, delta)
+    low, high = _LEAST_EPSILON, zcdp_epsilon(mu_squared / 2, delta)
     if gdp_delta_upper(low, mu) <= delta:
         return low
     # δ(ε) falls: it is enough at `high`, and not at `low`.
@@ -217,9 +195,9 @@ def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
         # The root of their product brings both together where they are far apart; few digits keep
         # the fractions short.
         middle = root_below(low * high) if high > 2 * low else (low + high) / 2
-        middle = Fraction(Context(prec=_RATE_DIGITS + 6).plus(quotient(_DOWN, middle)))
+        middle = Fraction(Context(prec=_RATE_DIGITS + 6).plus(quotient(DOWN, middle)))
         low, high = (low, middle) if gdp_delta_upper(middle, mu) <= delta else (middle, high)
-    return Fraction(_TWELVE_UP.plus(quotient(_UP, high)))
+    return Fraction(quotient(_TWELVE_UP, high))
 
 
 def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
@@ -229,19 +207,14 @@ def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
     At least 1e-1000; less than 1e-20 (relative) too much for epsilon and μ in 1e-9 to 1e9 and δ >=
     1e-300.
     """
-    return Fraction(max(_delta_above(epsilon, mu), _LEAST_BOUND))
-
-
-def _delta_above(epsilon: Fraction, mu: Fraction) -> Decimal:
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    density, nearer, farther = (
-        normal_density_bounds(near),
-        mills_ratio_bounds(abs(near)),
-        mills_ratio_bounds(far),
-    )
     if near >= 0:
-        return _UP.multiply(density[1], _UP.subtract(nearer[1], farther[0]))
-    return _UP.subtract(1, _DOWN.multiply(density[0], _DOWN.add(nearer[0], farther[0])))
+        difference = UP.subtract(mills_ratio(UP, near), mills_ratio(DOWN, far))
+        delta = UP.multiply(normal_density(UP, near), difference)
+    else:
+        total = DOWN.add(mills_ratio(DOWN, -near), mills_ratio(DOWN, far))
+        delta = UP.subtract(1, DOWN.multiply(normal_density(DOWN, near), total))
+    return Fraction(max(delta, LEAST_BOUND))
 
 
 # δ of a budget is for the whole. If steps may reveal what only one unit has, a share of it, δ₀,

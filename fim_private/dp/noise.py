@@ -11,7 +11,6 @@ import operator
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, count, islice
@@ -23,11 +22,12 @@ from numpy.typing import NDArray
 
 from fim_private.dp.bounds import (
     DOWN,
+    LEAST_BOUND,
     UP,
     Bounds,
     exp_bounds,
     least_integer,
-    normal_tail_bounds,
+    normal_tail,
     precisions,
     root,
 )
@@ -374,8 +374,6 @@ _ROUNDING = 2.0**-50
 _MARGIN = 2.0**-30
 # Rationals are first tried with so many digits of x and u.
 _FIRST_BITS = 64
-# No tail is given a smaller bound: as a fraction, it would be long and of no use.
-_LEAST_BOUND = Decimal("1e-1000")
 
 
 class _Histogram(NamedTuple):
@@ -559,8 +557,8 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
     least 1e-1000.
     """
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
-    x = Fraction(root(DOWN, square)) if k > 0 else -Fraction(root(UP, square))
-    return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
+    x = root(DOWN, square) if k > 0 else -root(UP, square)
+    return Fraction(max(normal_tail(UP, x), LEAST_BOUND))
 
 
 @lru_cache(maxsize=1 << 10)
@@ -568,7 +566,7 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0,
     0 < p < 1.
     """
-    sigma, step = Fraction(root(UP, Fraction(sigma2))), 1
+    sigma, step = root(UP, Fraction(sigma2)), 1
     # A double guesses; the bounds decide.
     nearest = min(max(float(p), 1e-300), 1 - 2.0**-53)
     guess = math.ceil(sigma * Fraction(-NormalDist().inv_cdf(nearest)) + Fraction(1, 2))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.bounds import normal_tail_bounds
+from fim_private.dp.bounds import DOWN, UP, normal_tail
 from fim_private.dp.composition import gdp_delta_upper, gdp_mu, zcdp_rho
 
 PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)
@@ -29,10 +29,10 @@ DELTAS = st.builds(
 def delta_bounds(epsilon: Fraction, mu: Fraction) -> tuple[Decimal, Decimal]:
     """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8."""
     growth = PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
-    near, far = normal_tail_bounds(epsilon / mu - mu / 2), normal_tail_bounds(epsilon / mu + mu / 2)
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     return (
-        PRECISE.subtract(near[0], PRECISE.multiply(growth, far[1])),
-        PRECISE.subtract(near[1], PRECISE.multiply(growth, far[0])),
+        PRECISE.subtract(normal_tail(DOWN, near), PRECISE.multiply(growth, normal_tail(UP, far))),
+        PRECISE.subtract(normal_tail(UP, near), PRECISE.multiply(growth, normal_tail(DOWN, far))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -10,12 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fim_private.dp.bounds import (
-    Interval,
-    mills_ratio_bounds,
-    normal_density_bounds,
-    normal_tail_bounds,
-)
+from fim_private.dp.bounds import DOWN, UP, mills_ratio, normal_density, normal_tail
 
 PRECISE = Context(prec=60)
 # From mpmath 1.4 at 70 digits: erfc(x / √2) / 2.
@@ -34,19 +30,19 @@ ANY_SIZE = st.one_of(
 )
 
 
-def relative_width(bounds: Interval) -> Decimal:
-    lower, upper = bounds
+def relative_width(bound: Callable[[Context, Fraction], Decimal], x: Fraction) -> Decimal:
+    lower, upper = bound(DOWN, x), bound(UP, x)
     assert lower <= upper
     return PRECISE.divide(PRECISE.subtract(upper, lower), upper)
 
 
 @pytest.mark.parametrize(("x", "tail"), KNOWN.items())
 def test_known_values(x: str, tail: str) -> None:
-    lower, upper = normal_tail_bounds(Fraction(x))
+    lower, upper = (normal_tail(side, Fraction(x)) for side in (DOWN, UP))
     digit = Decimal(1).scaleb(Decimal(tail).adjusted() - 40)
     assert lower < PRECISE.add(Decimal(tail), digit)
     assert upper > PRECISE.subtract(Decimal(tail), digit)
-    assert relative_width((lower, upper)) < Decimal("1e-40")
+    assert relative_width(normal_tail, Fraction(x)) < Decimal("1e-40")
 
 
 @given(st.fractions(-12, 12))
@@ -54,18 +50,17 @@ def test_known_values(x: str, tail: str) -> None:
 @example(Fraction(5))
 @example(Fraction(11, 2))  # where the continued fraction takes an odd number of steps
 def test_bounds_contain_the_tail(x: Fraction) -> None:
-    lower, upper = normal_tail_bounds(x)
-    assert lower <= oracles.normal_tail(x) <= upper
+    assert normal_tail(DOWN, x) <= oracles.normal_tail(x) <= normal_tail(UP, x)
 
 
 @given(ANY_SIZE)
 def test_bounds_are_tight(x: Fraction) -> None:
-    assert relative_width(normal_tail_bounds(x)) < Decimal("1e-40")
-    assert relative_width(normal_density_bounds(x)) < Decimal("1e-50")
-    assert relative_width(mills_ratio_bounds(abs(x))) < Decimal("1e-40")
+    assert relative_width(normal_tail, x) < Decimal("1e-40")
+    assert relative_width(normal_density, x) < Decimal("1e-50")
+    assert relative_width(mills_ratio, abs(x)) < Decimal("1e-40")
 
 
 def test_far_beyond_all_decimals_the_bounds_still_hold() -> None:
-    lower, upper = normal_tail_bounds(Fraction(10**12))
+    lower, upper = (normal_tail(side, Fraction(10**12)) for side in (DOWN, UP))
     assert 0 <= lower <= upper < Decimal("1e-400_000_000")
-    assert normal_tail_bounds(Fraction(-(10**12)))[1] == 1
+    assert normal_tail(UP, Fraction(-(10**12))) == 1

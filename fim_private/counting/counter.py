@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.arguments import positive_integer
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import Level
+from fim_private.spectrum import Level, SupportSpectrum
 
 
 def rank_order(supports: Int64, min_support: int = 0) -> Int64:
@@ -49,6 +49,10 @@ def highest_support(ranked: Int64, size: int) -> int:
     descending.
     """
     return int(ranked[size - 1]) if len(ranked) >= size else 0
+
+
+# The support of a level, and different places of its itemsets in scan order.
+Places = tuple[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,56 @@ class Counter(Protocol):
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
+
+    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of the levels of their spectrum.
+
+        places: of levels that descend; a list for each of them is returned.
+        """
+        return located_down_to(self, places, lowest_listed(places, spectrum))
+
+
+# From so many itemsets to locate it is faster to list all down to their levels, if these are no
+# more than so many.
+_WORTH_LISTING, _MOST_LISTED = 3, 1 << 16
+
+
+def located_down_to(
+    counter: Counter, places: Sequence[Places], lowest: int | None
+) -> list[list[list[int]]]:
+    """Return the codes of the itemsets at some places of levels, which descend.
+
+    lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
+    """
+    listed: dict[int, list[list[int]]] = {}
+    highest, least = places[0][0], places[-1][0]
+    if lowest is not None and lowest <= highest:
+        codes, supports = counter.itemsets(max(lowest, least), highest)
+        levels = {support for support, _ in places if support >= lowest}
+        listed = {support: codes[supports == support].tolist() for support in levels}
+    return [
+        [
+            listed[support][index] if support in listed else counter.locate(support, index)
+            for index in indices
+        ]
+        for support, indices in places
+    ]
+
+
+def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:
+    """Return the lowest level down to which all itemsets should be listed to locate some.
+
+    None if it is faster to locate them one by one.
+    """
+    if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
+        return None
+    lowest, total = None, 0
+    for support, multiplicity in spectrum.levels():
+        total += multiplicity
+        if support < places[-1][0] or total > _MOST_LISTED:
+            break
+        lowest = support
+    return lowest
 
 
 def levels_of(histogram: Int64, floor: int) -> list[Level]:

@@ -357,35 +357,23 @@ class CandidateCounter(CandidateSource, ABC):
 
     def level_sums(self, sets: Int32, scale: int) -> Int64:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
         # Of a unit with one basket each candidate has c = 1.
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
+        return self._look_for([sets], clipped_weights(1, len(sets), scale), scale)
 
     def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
+        return self._look_for(candidates, weights)
 
     def units_with(self, candidates: Candidates) -> Int64:
         """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
+        histogram = self._look_for(candidates, None)
         # Of a user without any basket there may be no row.
         histogram[0] = self._transactions.units - histogram[1:].sum()
         return histogram
 
     @abstractmethod
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: Int64 | None,
-        sums: Int64 | None,
-        histogram: Int64 | None,
-        scale: int | None = None,
-    ) -> None:
-        """Add to the sums of the candidates, or to the histogram of how many of them units have.
+    def _look_for(self, candidates: Candidates, weights: Int64 | None, scale: int = 0) -> Int64:
+        """Return the weighted sum of each candidate; without weights how many units have how many.
 
         scale: of level sums, which have their weights only where units repeat no candidate.
         """

@@ -10,7 +10,6 @@ from functools import cached_property
 from math import inf, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.counting.source import ItemSource
@@ -22,11 +21,12 @@ from fim_private.levelwise.recipe import (
     Floats,
     GaussianBudget,
     Itemsets,
+    Marks,
+    Places,
     closed_sets,
     item_threshold,
     noisy_sums,
     noisy_weights,
-    pairs_of,
 )
 
 # Each noisy weight is drawn towards what other noisy weights predict of it: post-processing, by the
@@ -105,23 +105,18 @@ class WeightedItemsets:
         sets: (n, size).
         weights: (n,) their noisy weights, or estimates of these, in units.
         deviation: σ of the noise in each weight.
+        scores: (n,) what they are ranked by.
+        cutoff: The score up to which itemsets of the size were dropped; -inf if none was.
         total_weight: The sum of all noisy weights of the size, also of itemsets that were dropped;
             0 where nobody asks for it.
-        cutoff: The score up to which itemsets of the size were dropped; -inf if none was.
-        scores: (n,) what they are ranked by; None for their weights.
     """
 
     sets: Itemsets
     weights: Floats
     deviation: float
-    total_weight: float = 0.0
+    scores: Floats
     cutoff: float = -inf
-    scores: Floats | None = None
-
-    @property
-    def ranking(self) -> Floats:
-        """The scores, or else the weights: (n,)."""
-        return self.weights if self.scores is None else self.scores
+    total_weight: float = 0.0
 
     @cached_property
     def _logs(self) -> dict[tuple[int, ...], float]:
@@ -141,10 +136,10 @@ class WeightedItemsets:
 
     def best(self, count: int) -> WeightedItemsets:
         """Return the `count` itemsets of the highest scores, descending."""
-        return self._at(np.argsort(-self.ranking, kind="stable")[:count])
+        return self._at(np.argsort(-self.scores, kind="stable")[:count])
 
-    def _at(self, places: NDArray[np.intp]) -> WeightedItemsets:
-        scores = self.ranking[places]
+    def _at(self, places: Places) -> WeightedItemsets:
+        scores = self.scores[places]
         cutoff = self.cutoff
         if len(places) < len(self.sets):
             cutoff = max(cutoff, float(scores.min(initial=inf)))
@@ -158,7 +153,7 @@ WeightedBySize = Mapping[int, WeightedItemsets]
 
 def empty_level(size: int) -> WeightedItemsets:
     """Return a level without itemsets."""
-    return WeightedItemsets(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
+    return WeightedItemsets(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0, np.empty(0))
 
 
 def found_items(
@@ -170,7 +165,7 @@ def found_items(
     *,
     listed: int = 0,
     known: Collection[int] = (),
-) -> tuple[NDArray[np.int64], WeightedItemsets]:
+) -> tuple[Int64, WeightedItemsets]:
     """Return the codes of the items found, (m,), and their level, by descending noisy weight.
 
     Args:
@@ -198,14 +193,12 @@ def found_items(
     scores = np.where(np.isin(codes, [*known]), inf, weights)
     order = np.lexsort((-weights, -scores))
     numbers = np.arange(len(order), dtype=np.int32)[:, None]
-    level = WeightedItemsets(
-        numbers, weights[order], sqrt(variance), cutoff=cutoff, scores=scores[order]
-    )
+    level = WeightedItemsets(numbers, weights[order], sqrt(variance), scores[order], cutoff)
     most = max(recipe.most_items, len(known))
     return codes[order[:most]], level.first(most)
 
 
-def _are_among(sets: Itemsets, known: Itemsets) -> NDArray[np.bool_]:
+def _are_among(sets: Itemsets, known: Itemsets) -> Marks:
     """Return for each of the itemsets whether it is known: (n,)."""
     known_rows = {*map(tuple, known.tolist())}
     return np.array([tuple(row) in known_rows for row in sets.tolist()], dtype=np.bool_)
@@ -273,7 +266,7 @@ class CandidatePool:
             return [slice(0, len(self))]
         return [places for _, places in self.by_size]
 
-    def best(self, count: int) -> NDArray[np.intp]:
+    def best(self, count: int) -> Places:
         """Return the places of the `count` best of each group of rivals, ascending."""
         best = [
             np.argsort(-self.estimates[rivals], kind="stable")[:count] + rivals.start
@@ -281,7 +274,7 @@ class CandidatePool:
         ]
         return np.sort(np.concatenate(best))
 
-    def at(self, places: NDArray[np.intp]) -> CandidatePool:
+    def at(self, places: Places) -> CandidatePool:
         """Return the candidates at these places, ascending."""
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[places] = True
@@ -355,7 +348,7 @@ class UnitHistogram:
         return float(scaled.sum()) / total
 
 
-def bins(candidates: int) -> tuple[NDArray[np.int64], Floats]:
+def bins(candidates: int) -> tuple[Int64, Floats]:
     """Return the least number of candidates in each bin of a histogram, and the middle: (bins,)."""
     edges, edge = [1], 2
     while edge <= candidates:
@@ -371,14 +364,21 @@ class NoisyCounts:
     """Candidates among some items, of which a run sees nothing but sums with noise.
 
     Attributes:
-        counts: The purchases of these items.
+        items: All items.
+        codes: (m,) those of these items.
         budget: The budget of the run.
         randomness: The source of the noise.
     """
 
-    counts: CandidateSource
+    items: ItemSource
+    codes: Int64
     budget: GaussianBudget
     randomness: Randomness
+
+    @cached_property
+    def counts(self) -> CandidateSource:
+        """The purchases of these items."""
+        return self.items.among(self.codes)
 
     def _noisy(
         self, sums: Int64, share: Fraction, bound: int, candidates: int | None
@@ -413,7 +413,8 @@ class NoisyCounts:
         if not cells:
             return empty_level(2)
         weights, variance = self._noisy(self.counts.pair_level_sums(GRID), share, 1, cells)
-        sets, scores = pairs_of(np.arange(cells)), weights.copy()
+        larger, smaller = np.tril_indices(items, -1)
+        sets, scores = np.column_stack([smaller, larger]).astype(np.int32), weights.copy()
         if cells <= _SHRUNKEN_CELLS:
             # What its items predict speaks for a pair; but where it weighs much more, it is bought
             # together for a reason.
@@ -422,7 +423,7 @@ class NoisyCounts:
         low, high = known[:, 0], known[:, 1].astype(np.int64)
         scores[high * (high - 1) // 2 + low] = inf
         total_weight = float(weights.sum())
-        return WeightedItemsets(sets, weights, sqrt(variance), total_weight, scores=scores)
+        return WeightedItemsets(sets, weights, sqrt(variance), scores, total_weight=total_weight)
 
     def _larger(
         self, levels: WeightedBySize, share: Fraction, known: Itemsets, most_closed: int
@@ -445,7 +446,7 @@ class NoisyCounts:
         # least that got a weight.
         cutoff = float(estimates.min()) if is_cut else -inf
         scores = np.where(_are_among(sets, known), inf, estimates)
-        return WeightedItemsets(sets, estimates, sqrt(variance), cutoff=cutoff, scores=scores)
+        return WeightedItemsets(sets, estimates, sqrt(variance), scores, cutoff)
 
     def weights(self, pool: CandidatePool, share: Fraction, bound: int) -> tuple[Floats, float]:
         """Return the noisy weight of each candidate, (K,), in units, and the variance of the noise.

@@ -12,16 +12,14 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fim_private.counting.counter import CandidateSource
 from fim_private.counting.source import (
-    ItemSource,
     KnownItemsets,
     SelectedItemset,
     SupportSource,
     Universe,
 )
+from fim_private.counting.work import Int64
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import (
@@ -41,6 +39,8 @@ from fim_private.levelwise.recipe import (
     Floats,
     GaussianBudget,
     Itemsets,
+    Marks,
+    Places,
     Recipe,
     Sought,
     ThresholdRecipe,
@@ -67,9 +67,9 @@ class Counted:
     pool: CandidatePool
     noise: Floats
     deviations: Floats
-    clear: NDArray[np.bool_]
+    clear: Marks
 
-    def best(self, count: int) -> NDArray[np.intp]:
+    def best(self, count: int) -> Places:
         """Return the places of the `count` best among each group of rivals, ascending.
 
         The best are those that the first count found, then those of the highest estimates.
@@ -151,7 +151,7 @@ def _scales_by_size(noisy: NoisyCounts, pool: CandidatePool, share: Fraction) ->
     return scales
 
 
-def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> NDArray[np.bool_]:
+def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> Marks:
     """Return whether each candidate is clearly above the last of the `count` that are sought."""
     clear = np.zeros(len(pool), dtype=np.bool_)
     for rivals in pool.rivals:
@@ -180,10 +180,10 @@ _WITHIN = 1.96
 
 def doubtful(
     counted: Counted,
-    chosen: NDArray[np.intp],
+    chosen: Places,
     levels: WeightedBySize,
     pool: CandidatePool,
-) -> NDArray[np.bool_]:
+) -> Marks:
     """Return for each of the chosen itemsets whether it may not be among the most frequent: (n,).
 
     Args:
@@ -272,22 +272,19 @@ class Step(NamedTuple):
 
 
 def _named(
-    items: ItemSource,
-    counts: CandidateSource,
-    codes: NDArray[np.int64],
-    pool: CandidatePool,
-    in_doubt: NDArray[np.bool_] | None = None,
+    noisy: NoisyCounts, pool: CandidatePool, in_doubt: Marks | None = None
 ) -> list[SelectedItemset]:
     """Return the itemsets of a pool with their true supports, the highest estimates first."""
-    supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
-    names = items.named([codes[row].tolist() for sets in pool.sets for row in sets.tolist()])
+    supports = noisy.counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
+    codes = [noisy.codes[row].tolist() for sets in pool.sets for row in sets]
+    names = noisy.items.named(codes)
     doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
     estimates = pool.estimates.tolist()
     order = np.argsort(-pool.estimates, kind="stable").tolist()
     return [SelectedItemset(names[i], int(supports[i]), doubts[i], estimates[i]) for i in order]
 
 
-def _with_subsets(known: Sequence[Sequence[int]], codes: NDArray[np.int64]) -> dict[int, Itemsets]:
+def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Itemsets]:
     """Return by size the known itemsets and all of their subsets.
 
     known: itemsets of codes. codes: (m,), whose places are the numbers of the items.
@@ -371,12 +368,12 @@ class Levelwise:
         )
         most = self._items_that_go_on(level)
         codes, level = codes[:most], level.first(most)
-        noisy = NoisyCounts(items.among(codes), self.budget, randomness)
+        noisy = NoisyCounts(items, codes, self.budget, randomness)
         known_sets = _with_subsets(known, codes)
         paired = level.first(self._items_to_pair(level, len(known_sets.get(1, ()))))
         noisy_of_paired = noisy
         if len(paired.sets) < len(codes):
-            noisy_of_paired = replace(noisy, counts=items.among(codes[: len(paired.sets)]))
+            noisy_of_paired = replace(noisy, codes=codes[: len(paired.sets)])
         levels = noisy_of_paired.levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
@@ -393,7 +390,7 @@ class Levelwise:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
         in_doubt = doubtful(counted, places, levels, first_pool)
-        return _named(items, noisy.counts, codes, counted.pool.at(places), in_doubt)
+        return _named(noisy, counted.pool.at(places), in_doubt)
 
     def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -422,7 +419,7 @@ class Levelwise:
         sigmas = self.recipe.listed_stand_out
         if self.items_delta is not None or self.sizes[-1] == 1 or sigmas is None:
             return len(found.sets)
-        return max(int((found.ranking >= sigmas * found.deviation).sum()), _ALWAYS)
+        return max(int((found.scores >= sigmas * found.deviation).sum()), _ALWAYS)
 
 
 # With a threshold, all candidates that may reach it go on after each count, be they many or few.
@@ -480,7 +477,7 @@ class LevelwiseThreshold:
         if not len(codes):
             return []
         pool, deviation = self._counted(
-            NoisyCounts(items.among(codes), self.budget, randomness),
+            NoisyCounts(items, codes, self.budget, randomness),
             CandidatePool((found.sets,), found.weights),
             {1: found},
             recipe.item_count,
@@ -489,8 +486,9 @@ class LevelwiseThreshold:
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-pool.estimates[places], kind="stable")]
         codes, numbers = codes[places], np.arange(len(places), dtype=np.int32)[:, None]
-        level = WeightedItemsets(numbers, pool.estimates[places], deviation)
-        noisy = NoisyCounts(items.among(codes), self.budget, randomness)
+        weights = pool.estimates[places]
+        level = WeightedItemsets(numbers, weights, deviation, weights)
+        noisy = NoisyCounts(items, codes, self.budget, randomness)
         pools = []
         if self.sizes[0] == 1:
             pool = CandidatePool((level.sets,), level.weights)
@@ -501,7 +499,7 @@ class LevelwiseThreshold:
         pool = CandidatePool((*sets,), np.concatenate([pool.estimates for pool in pools]))
         if not len(pool):
             return []
-        return _named(items, noisy.counts, codes, pool.at(pool.best(self.most)))
+        return _named(noisy, pool.at(pool.best(self.most)))
 
     def _sets(self, noisy: NoisyCounts, items: WeightedItemsets, threshold: int) -> CandidatePool:
         """Return the sets of two items or more that may reach the threshold."""
@@ -533,9 +531,7 @@ class LevelwiseThreshold:
         return estimated, sqrt(variance) / remaining
 
 
-def _likely(
-    pool: CandidatePool, threshold: int, deviation: float, reach: float
-) -> NDArray[np.intp]:
+def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:
     """Return the places of the candidates at most `reach` deviations below the threshold."""
     least = max(threshold - reach * deviation, _STANDS_OUT * deviation)
     return np.flatnonzero(pool.estimates >= least)

@@ -10,6 +10,7 @@ from functools import cached_property
 from math import inf, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.counting.source import ItemSource
@@ -64,31 +65,28 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
     standardised = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)
     x = np.column_stack([np.ones(n), standardised])
     ridge = _RIDGE * np.eye(q + 1)
-    logs = np.log(np.maximum(weights, noise))
-    coefficients = np.asarray(np.linalg.lstsq(x, logs, rcond=None)[0], dtype=np.float64)
-    spread = 0.3
+
+    def predictions(coefficients: NDArray[np.floating]) -> Floats:
+        """Return the logarithms that coefficients predict."""
+        return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
+
+    logs = predictions(np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0])
+    p, spread = np.exp(logs), 0.3
     for _ in range(_STEPS):  # iterated weighted least squares, and moments for the spread
-        logs = _log_predictions(x, coefficients, noise)
-        p = np.asarray(np.exp(logs), dtype=np.float64)
         precision = p * p / (variance + spread * p * p)
         aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
         information = x.T @ (x * precision[:, None]) + ridge
-        solution = np.linalg.solve(information, x.T @ (precision * aim))
-        coefficients = np.asarray(solution, dtype=np.float64)
-        p = np.exp(_log_predictions(x, coefficients, noise))
+        logs = predictions(np.linalg.solve(information, x.T @ (precision * aim)))
+        p = np.exp(logs)
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
     total_variance = variance + spread * p * p
-    pull: Floats = variance / total_variance
+    pull = variance / total_variance
     precision = p * p / total_variance
     covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + ridge)
     prediction_error = pull * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + pull * (p - weights), np.hypot(noise * np.sqrt(1 - pull), prediction_error)
-
-
-def _log_predictions(x: Floats, coefficients: Floats, noise: float) -> Floats:
-    return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
 
 # For more pairs than this, their items' predictions, which help to rank them, take too long.

@@ -252,7 +252,7 @@ class Recipe:
         second_pool: How many, of each size or in all, are counted again.
         first_bound: The squared norm of a unit's weights in the first count.
         own_items: How many items of a unit count where items are found.
-        listed_stand_out: From how many σ on the weight of a listed item lets it go on; None: any.
+        listed_stand_out: From how many σ on the weight of a listed item lets it go on.
         clear_ratio: A candidate this many times as frequent as the last one sought, >= 1, need not
             be counted again.
     """
@@ -268,7 +268,7 @@ class Recipe:
     second_pool: int
     first_bound: int = 16
     own_items: int = OWN_ITEMS
-    listed_stand_out: float | None = None
+    listed_stand_out: float = -math.inf
     clear_ratio: Fraction = Fraction(1)
 
     @property

@@ -16,7 +16,6 @@ from fim_private.counting.source import (
     LocalSource,
     SupportSource,
     active_counter,
-    catalogue_spectrum,
     itemset_spectrum,
     list_itemsets,
 )
@@ -30,7 +29,6 @@ __all__ = [
     "Progress",
     "SupportSource",
     "active_counter",
-    "catalogue_spectrum",
     "itemset_spectrum",
     "list_itemsets",
 ]

@@ -70,7 +70,7 @@ class _RankedRows:
         return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
 
     def columns(
-        self, low: int, high: int, size: int, effort: Effort, *, copied: bool
+        self, low: int, high: int, size: int, effort: Effort, *, copied: bool = False
     ) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have
         size - 1 others.
@@ -87,46 +87,28 @@ class _RankedRows:
         blocks = _blocks(
             len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts
         )
-        counts = np.zeros((len(blocks), high - low), dtype=np.int64)
-        lengths = np.zeros_like(counts) if copied else counts
+        rows, others = (self.ranks, self.starts), size - 1
+        counts, lengths = np.zeros((2, len(blocks), high - low), dtype=np.int64)
+        if not copied:
+            lengths = counts
         effort.share(
-            partial(
-                loops.measure_columns,
-                self.ranks,
-                self.starts,
-                *block,
-                low,
-                high,
-                size - 1,
-                count,
-                length,
-            )
+            partial(loops.measure_columns, *rows, *block, low, high, others, count, length)
             for block, count, length in zip(
                 blocks, counts, lengths if copied else repeat(None), strict=False
             )
         )
         if copied and self.units is not None:
             lengths += counts
-        for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
+        for begin, end in batches(lengths.sum(axis=0), entries):
             run = lengths[:, begin:end]
             starts = offsets_of(run.sum(axis=0))
             out = np.empty(int(starts[-1]), dtype=np.int32)
             # Each block writes into a stretch of its own, so that a column ascends whoever was
             # first.
             cursors = starts[:-1] + np.cumsum(run, axis=0) - run
-            batch = (low + begin, low + end, size - 1)
+            batch = low + begin, low + end, others
             effort.share(
-                partial(
-                    loops.fill_columns,
-                    self.ranks,
-                    self.starts,
-                    self.units,
-                    *block,
-                    *batch,
-                    copied,
-                    cursor,
-                    out,
-                )
+                partial(loops.fill_columns, *rows, self.units, *block, *batch, copied, cursor, out)
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied)
@@ -166,12 +148,13 @@ class _Columns:
     def high(self) -> int:
         return self.low + len(self.counts)
 
-    def between(self, low: int, high: int) -> _Columns:
-        """Return the columns of the ranks low..high, some of these, as a view of the same rows."""
-        starts = self.starts[low - self.low : high - self.low + 1]
-        return _Columns(
-            low, starts - starts[0], np.diff(starts), self.entries[starts[0] : starts[-1]]
-        )
+    def halves(self) -> tuple[_Columns, _Columns]:
+        """Cut two or more columns in two of about as many entries, as views of the same ones."""
+        middle = int(np.searchsorted(self.starts, (self.starts[0] + self.starts[-1]) // 2))
+        middle = min(max(middle, 1), len(self.counts) - 1)
+        first = replace(self, starts=self.starts[: middle + 1], counts=self.counts[:middle])
+        starts, counts = self.starts[middle:], self.counts[middle:]
+        return first, replace(self, low=self.low + middle, starts=starts, counts=counts)
 
 
 def _blocks(
@@ -262,13 +245,9 @@ _RANK_STEPS = (4096, 65536)
 LARGE = 1 << 22
 
 
-def _most_work(effort: Effort) -> int:
-    return min(effort.max_work, _MOST_WORK)
-
-
 def _run(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], float]) -> None:
     """Do a pass for itemsets of that size; raise where it ended early."""
-    effort.together(scan.run, stop=scan.stop, fraction=fraction)
+    effort.together(scan, fraction)
     if scan.state == loops.OVER_LIMIT:
         raise effort.over_limit(size)
     if scan.state == loops.NO_MEMORY:
@@ -323,9 +302,19 @@ class CompiledCounter(ShardCounter):
         """
         rows, (low, high), ranks = self._rows, self._last_ranks(support), []
         for size in range(self._size, 1, -1):
-            (columns,) = rows.columns(low, high, size, self._effort, copied=False)
-            high, index = self._locate_rank(rows, columns, size, support, index)
-            rows = rows.prefixes(columns.between(high, high + 1).entries, high)
+            (columns,) = rows.columns(low, high, size, self._effort)
+            # Bisection by the work of each half: all counts together cost about as much as one.
+            while len(columns.counts) > 1:
+                first, last = columns.halves()
+                scan = self._scan(size, support + 1, support)
+                self._run(scan, rows, first)
+                inside = dict(_levels_of_scan(scan)).get(support, 0)
+                if index < inside:
+                    columns = first
+                else:
+                    columns, index = last, index - inside
+            high = columns.low
+            rows = rows.prefixes(columns.entries[slice(*columns.starts)], high)
             ranks.append(high)
             low = size - 2
         supports = np.zeros(high, dtype=np.int64)
@@ -340,9 +329,10 @@ class CompiledCounter(ShardCounter):
         low, high = self._last_ranks(lowest)
         # No itemset has more support than the most frequent item: no longer a histogram than that.
         highest = min(highest, highest_support(self._supports, 1))
-        scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
-        (columns,) = self._rows.columns(low, high, self._size, self._effort, copied=False)
-        self._run(scan, self._rows, columns, alone=True)  # one thread, so that they come in order
+        scan = self._scan(self._size, highest + 1, lowest, list_items=True)
+        for columns in self._rows.columns(low, high, self._size, self._effort):
+            # one thread, so that they come in order
+            self._run(scan, self._rows, columns, alone=True)
         listed = np.frombuffer(b"".join(scan.itemsets), dtype=np.int32).reshape(-1, self._size + 1)
         return self._order[listed[:, :-1]], listed[:, -1].astype(np.int64)
 
@@ -424,15 +414,15 @@ class CompiledCounter(ShardCounter):
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
     def _scan(
-        self, size: int, ceiling: int, floor: int, limit: int, *, list_items: bool = False
+        self, size: int, ceiling: int, floor: int, wanted: int = 0, *, list_items: bool = False
     ) -> kernel.Scan:
         return kernel.Scan(
             size,
             np.zeros(ceiling, dtype=np.int64),
             self._longest,
             floor=floor,
-            wanted=limit,
-            max_work=_most_work(self._effort),
+            wanted=wanted,
+            max_work=min(self._effort.max_work, _MOST_WORK),
             list_items=list_items,
         )
 
@@ -464,28 +454,6 @@ class CompiledCounter(ShardCounter):
         """Do a scan of so many ranks, or units for pairs. alone: by one thread."""
         effort = replace(self._effort, threads=1) if alone else self._effort
         _run(scan, self._size, effort, lambda: min(scan.next_rank / max(total, 1), 1.0))
-
-    def _locate_rank(
-        self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int
-    ) -> tuple[int, int]:
-        """Return the last rank of the index-th itemset of that support, and its index among those
-        that end in it.
-
-        Bisection by the work of each half: all counts together cost about as much as one.
-        """
-        low, high = among.low, among.high
-        while high - low > 1:
-            work = among.starts[low - among.low] + among.starts[high - among.low]
-            middle = among.low + int(np.searchsorted(among.starts, work // 2))
-            middle = min(max(middle, low + 1), high - 1)
-            scan = self._scan(size, support + 1, support, 0)
-            self._run(scan, rows, among.between(low, middle))
-            inside = dict(_levels_of_scan(scan)).get(support, 0)
-            if index < inside:
-                high = middle
-            else:
-                low, index = middle, index - inside
-        return low, index
 
 
 def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
@@ -534,25 +502,15 @@ class CandidateCounts(CandidateCounter):
     def pair_level_sums(self, scale: int) -> Int64:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         high, low = np.tril_indices(len(self._rank), -1)
-        cells = len(high)
-        weights, sums = clipped_weights(1, cells, scale), np.zeros(cells, dtype=np.int64)
-        scan = self._scan(loops.PairScan, cells, weights, sums, None, scale)
-        lengths = np.diff(self._rows.starts)
-        self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
+        cells, lengths = len(high), np.diff(self._rows.starts)
+        scan, sums = self._scan(loops.PairScan, cells, clipped_weights(1, cells, scale), scale)
+        self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // max(cells, 1))
         # From pairs of ranks to pairs of item numbers.
         ranks = np.stack([self._rank[low], self._rank[high]]).astype(np.int64)
         first, last = ranks.min(axis=0), ranks.max(axis=0)
         return np.asarray(sums[last * (last - 1) // 2 + first])
 
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: Int64 | None,
-        sums: Int64 | None,
-        histogram: Int64 | None,
-        scale: int | None = None,
-    ) -> None:
-        rows = self._rows
+    def _look_for(self, candidates: Candidates, weights: Int64 | None, scale: int = 0) -> Int64:
         # Numbers of the ranks that candidates have, 0 for the rarest, -1 for others: (ranks,).
         used = np.zeros(len(self._rank), dtype=bool)
         for some in candidates:
@@ -563,29 +521,28 @@ class CandidateCounts(CandidateCounter):
             [np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1)
         )
         cells = sum(map(len, candidates))
-        scan = self._scan(loops.CandidateScan, cells, weights, sums, histogram, scale)
-        members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
+        scan, sums = self._scan(loops.CandidateScan, cells, weights, scale)
+        members = np.ascontiguousarray(self._rank[candidates[0]]) if scale else None
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         largest = max((some.shape[1] for some in candidates), default=1)
-        self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
+        self._run(scan, largest, len(self._rows.ranks) // len(trie.accepts))
+        return sums
 
     def _scan(
-        self,
-        kind: type[_UnitScan],
-        cells: int,
-        weights: Int64 | None,
-        sums: Int64 | None,
-        histogram: Int64 | None,
-        scale: int | None,
-    ) -> _UnitScan:
-        """Return a scan of the rows. scale: of level sums; None for other weights."""
-        rows, most_work = self._rows, _most_work(self._effort)
-        baskets = rows.ranks, rows.starts, rows.unit_starts
-        if scale is None:
-            return kind(*baskets, cells, weights, sums, histogram, most_work, 0, None)
-        return kind(*baskets, cells, weights, sums, histogram, most_work, scale, rows.repeats)
+        self, kind: type[_UnitScan], cells: int, weights: Int64 | None, scale: int
+    ) -> tuple[_UnitScan, Int64]:
+        """Return a scan of the rows, and the sums, or without weights the histogram, that it fills.
 
-    def _run(self, scan: loops.UnitScan, size: int, more_threads: int) -> None:
-        """Count with up to so many threads more than one."""
-        effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
-        _run(scan, size, effort, lambda: scan.fraction)
+        scale: of level sums; 0 for other weights.
+        """
+        rows, most_work = self._rows, min(self._effort.max_work, _MOST_WORK)
+        filled = np.zeros(cells + (weights is None), dtype=np.int64)
+        sums, having = (None, filled) if weights is None else (filled, None)
+        baskets = rows.ranks, rows.starts, rows.unit_starts
+        repeats = rows.repeats if scale else None
+        return kind(*baskets, cells, weights, sums, having, most_work, scale, repeats), filled
+
+    def _run(self, scan: loops.UnitScan, size: int, hits: int) -> None:
+        """Count. hits: how often each cell of the tables is hit, on average."""
+        threads = min(self._effort.workers, 1 + hits // _HITS)
+        _run(scan, size, replace(self._effort, threads=threads), lambda: scan.fraction)

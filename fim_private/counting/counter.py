@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.arguments import positive_integer
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import Level
+from fim_private.spectrum import Level, SupportSpectrum
 
 
 def rank_order(supports: Int64, min_support: int = 0) -> Int64:
@@ -49,6 +49,10 @@ def highest_support(ranked: Int64, size: int) -> int:
     descending.
     """
     return int(ranked[size - 1]) if len(ranked) >= size else 0
+
+
+# The support of a level, and different places of its itemsets in scan order.
+Places = tuple[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,56 @@ class Counter(Protocol):
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
+
+    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of the levels of their spectrum.
+
+        places: of levels that descend; a list for each of them is returned.
+        """
+        return located_down_to(self, places, lowest_listed(places, spectrum))
+
+
+# From so many itemsets to locate it is faster to list all down to their levels, if these are no
+# more than so many.
+_WORTH_LISTING, _MOST_LISTED = 3, 1 << 16
+
+
+def located_down_to(
+    counter: Counter, places: Sequence[Places], lowest: int | None
+) -> list[list[list[int]]]:
+    """Return the codes of the itemsets at some places of levels, which descend.
+
+    lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
+    """
+    listed: dict[int, list[list[int]]] = {}
+    highest, least = places[0][0], places[-1][0]
+    if lowest is not None and lowest <= highest:
+        codes, supports = counter.itemsets(max(lowest, least), highest)
+        levels = {support for support, _ in places if support >= lowest}
+        listed = {support: codes[supports == support].tolist() for support in levels}
+    return [
+        [
+            listed[support][index] if support in listed else counter.locate(support, index)
+            for index in indices
+        ]
+        for support, indices in places
+    ]
+
+
+def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:
+    """Return the lowest level down to which all itemsets should be listed to locate some.
+
+    None if it is faster to locate them one by one.
+    """
+    if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
+        return None
+    lowest, total = None, 0
+    for support, multiplicity in spectrum.levels():
+        total += multiplicity
+        if support < places[-1][0] or total > _MOST_LISTED:
+            break
+        lowest = support
+    return lowest
 
 
 def levels_of(histogram: Int64, floor: int) -> list[Level]:
@@ -303,35 +357,23 @@ class CandidateCounter(CandidateSource, ABC):
 
     def level_sums(self, sets: Int32, scale: int) -> Int64:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
         # Of a unit with one basket each candidate has c = 1.
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
+        return self._look_for([sets], clipped_weights(1, len(sets), scale), scale)
 
     def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
+        return self._look_for(candidates, weights)
 
     def units_with(self, candidates: Candidates) -> Int64:
         """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
+        histogram = self._look_for(candidates, None)
         # Of a user without any basket there may be no row.
         histogram[0] = self._transactions.units - histogram[1:].sum()
         return histogram
 
     @abstractmethod
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: Int64 | None,
-        sums: Int64 | None,
-        histogram: Int64 | None,
-        scale: int | None = None,
-    ) -> None:
-        """Add to the sums of the candidates, or to the histogram of how many of them units have.
+    def _look_for(self, candidates: Candidates, weights: Int64 | None, scale: int = 0) -> Int64:
+        """Return the weighted sum of each candidate; without weights how many units have how many.
 
         scale: of level sums, which have their weights only where units repeat no candidate.
         """

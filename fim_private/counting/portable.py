@@ -292,25 +292,20 @@ class CandidateCounts(CandidateCounter):
         high, low = np.tril_indices(len(self._codes), -1)
         return self.level_sums(np.column_stack([low, high]).astype(np.int32), scale)
 
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: Int64 | None,
-        sums: Int64 | None,
-        histogram: Int64 | None,
-        scale: int | None = None,
-    ) -> None:
+    def _look_for(self, candidates: Candidates, weights: Int64 | None, scale: int = 0) -> Int64:
+        sums = np.zeros(sum(map(len, candidates)) + (weights is None), dtype=np.int64)
+        repeats = self._rows.repeats
         for unit, cell, times in self._held(candidates):
             _, counts = _runs(unit)
-            if histogram is not None:
-                histogram += np.bincount(counts, minlength=len(histogram))
-            elif sums is not None and scale is not None:
-                repeats = self._rows.repeats
+            if weights is None:
+                sums += np.bincount(counts, minlength=len(sums))
+            elif scale:
                 if repeats is not None:
                     times = self._least_repeated(unit, candidates[0][cell], repeats)
                 np.add.at(sums, cell, _roots(unit, times, scale))
-            elif sums is not None and weights is not None:
+            else:
                 np.add.at(sums, cell, np.repeat(weights[counts], counts))
+        return sums
 
     @cached_property
     def _entry_keys(self) -> Int64:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
@@ -211,19 +211,6 @@ def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
         yield from top.levels
 
 
-# The support of a level, and different places of its itemsets in scan order.
-Places = tuple[int, Sequence[int]]
-# Returns the codes of the itemsets at some places of the levels of a spectrum, which descend: a
-# list for each level.
-Locate = Callable[[Sequence[Places], SupportSpectrum], list[list[list[int]]]]
-# Returns the labels of itemsets, which are given by their codes, in canonical order.
-NameAll = Callable[[Sequence[Sequence[int]]], Iterable[Items]]
-
-# From so many itemsets to locate it is faster to list all down to their levels, if these are no
-# more than so many.
-_WORTH_LISTING, _MOST_LISTED = 3, 1 << 16
-
-
 def itemset_spectrum(
     transactions: Transactions,
     size: int,
@@ -245,47 +232,7 @@ def itemset_spectrum(
         counter: One of COUNTERS; the fastest unless given.
     """
     counting = counter_for(transactions, size, min_support, effort, counter)
-    names = LocalItems(transactions).named
-    return counted_spectrum(counting, names, min_support=min_support)
-
-
-def counted_spectrum(
-    counter: Counter, names: NameAll, *, min_support: int = 1, locate: Locate | None = None
-) -> SupportSpectrum:
-    """Return the lazy spectrum of the itemsets of a counter with at least min_support, >= 1.
-
-    locate: finds itemsets; by the counter's own methods unless given.
-    """
-    locate = locate or partial(located, counter)
-
-    def sample(draws: Sequence[LevelDraws], randomness: Randomness) -> list[list[Items]]:
-        places = [
-            (
-                level.support,
-                distinct_integers(level.multiplicity, level.number, randomness=randomness),
-            )
-            for level in draws
-        ]
-        codes = locate(places, spectrum)
-        named = iter(names([itemset for level in codes for itemset in level]))
-        return [list(islice(named, len(level))) for level in codes]
-
-    levels = lazy_levels(counter, positive_integer("min_support", min_support))
-    spectrum = SupportSpectrum(levels, whole=lambda: counter.top(None, None).levels, sampler=sample)
-    return spectrum
-
-
-def catalogue_spectrum(
-    transactions: Transactions, size: int, *, effort: Effort | None = None
-) -> SupportSpectrum:
-    """Return the lazy spectrum over a public catalogue, which is the transactions' vocabulary.
-
-    The universe is every itemset of its items, C(N, size) of them. Those without support are level
-    0. See itemset_spectrum.
-    """
-    counter = counter_for(transactions, size, 1, effort)
-    items, count = LocalItems(transactions), len(transactions.vocabulary)
-    return spectrum_of_items(items, count, size, counter, listed=True)
+    return CountedItemsets(LocalItems(transactions), size, counting).spectrum(min_support)
 
 
 def list_itemsets(
@@ -304,64 +251,6 @@ def list_itemsets(
     return zip(named, supports.tolist(), strict=True)
 
 
-def located(
-    counter: Counter, places: Sequence[Places], spectrum: SupportSpectrum
-) -> list[list[list[int]]]:
-    """Return the codes of the itemsets at some places of levels; see `Locate`."""
-    return located_down_to(counter, places, lowest_listed(places, spectrum))
-
-
-def located_down_to(
-    counter: Counter | ShardCounter, places: Sequence[Places], lowest: int | None
-) -> list[list[list[int]]]:
-    """Return the codes of the itemsets at some places of levels, which descend.
-
-    lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
-    """
-    listed: dict[int, list[list[int]]] = {}
-    highest, least = places[0][0], places[-1][0]
-    if lowest is not None and lowest <= highest:
-        codes, supports = counter.itemsets(max(lowest, least), highest)
-        levels = {support for support, _ in places if support >= lowest}
-        listed = {support: codes[supports == support].tolist() for support in levels}
-    return [
-        [
-            listed[support][index] if support in listed else counter.locate(support, index)
-            for index in indices
-        ]
-        for support, indices in places
-    ]
-
-
-def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:
-    """Return the lowest level down to which all itemsets should be listed to locate some.
-
-    None if it is faster to locate them one by one.
-    """
-    if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
-        return None
-    lowest, total = None, 0
-    for support, multiplicity in spectrum.levels():
-        total += multiplicity
-        if support < places[-1][0] or total > _MOST_LISTED:
-            break
-        lowest = support
-    return lowest
-
-
-def spectrum_of_sizes(
-    size: int | Sequence[int], of_size: Callable[[int], SupportSpectrum]
-) -> SupportSpectrum:
-    """Return the spectrum of one size, or of several ranked together.
-
-    Raises ParameterError for no size, or one below 1.
-    """
-    sizes = size if isinstance(size, Sequence) else [size]
-    if not sizes:
-        raise ParameterError(f"{parameter('size')} must be at least one number")
-    return union([of_size(positive_integer("size", number)) for number in sizes])
-
-
 # From so many draws, each of which scans the data, it is faster to list all itemsets in baskets, if
 # these are no more than so many.
 _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
@@ -370,52 +259,56 @@ ItemCodes = tuple[int, ...]  # of an itemset, ascending
 
 
 @dataclass(frozen=True)
-class CatalogueItemsets:
-    """All itemsets of one size in a public catalogue.
+class CountedItemsets:
+    """All itemsets of one size in baskets, or in a public catalogue.
 
     Attributes:
-        items: The items of the catalogue; their codes are below count.
-        count: How many items there are.
+        items: The items.
         size: How many items an itemset has.
         counter: Counts the itemsets of that size in baskets.
+        listed: How many items the catalogue has: all codes are below this. 0 without one.
     """
 
     items: ItemSource
-    count: int
     size: int
     counter: Counter
+    listed: int = 0
 
-    def spectrum_with(self, occurring: SupportSpectrum) -> SupportSpectrum:
-        """Return the spectrum of all itemsets: those that do not occur are level 0."""
+    def spectrum(self, min_support: int = 1) -> SupportSpectrum:
+        """Return the lazy spectrum of those with at least min_support, >= 1.
+
+        With a catalogue those that do not occur are level 0.
+        """
 
         def sample(draws: Sequence[LevelDraws], randomness: Randomness) -> list[list[Items]]:
-            supports = [
-                level.support for level in draws for _ in range(level.number) if level.support
+            places = [
+                (support, distinct_integers(multiplicity, number, randomness=randomness))
+                for support, multiplicity, number in draws
+                if support
             ]
-            supported = iter(occurring.sample_itemsets(supports, randomness))
-            itemsets = []
-            for support, multiplicity, number in draws:
-                if support:
-                    itemsets.append([*islice(supported, number)])
-                else:
-                    codes = self.unsupported(multiplicity, number, randomness)
-                    itemsets.append(self.items.named(codes))
-            return itemsets
+            codes: list[Sequence[int]] = []
+            if places:
+                codes += chain(*self.counter.located(places, spectrum))
+            support, multiplicity, number = draws[-1]
+            if not support:
+                codes += self.unsupported(multiplicity, number, randomness)
+            named = iter(self.items.named(codes))
+            return [list(islice(named, level.number)) for level in draws]
 
-        universe_size = math.comb(self.count, self.size)
-        return SupportSpectrum(
-            occurring.levels(),
-            whole=occurring.all_levels,
-            universe_size=universe_size,
+        spectrum = SupportSpectrum(
+            lazy_levels(self.counter, positive_integer("min_support", min_support)),
+            whole=lambda: self.counter.top(None, None).levels,
+            universe_size=math.comb(self.listed, self.size) if self.listed else None,
             sampler=sample,
         )
+        return spectrum
 
     def unsupported(self, unsupported: int, number: int, randomness: Randomness) -> list[ItemCodes]:
         """Return ``number`` different ones of all the unsupported itemsets: ascending codes.
 
         They are in uniformly random order.
         """
-        total = math.comb(self.count, self.size)
+        total = math.comb(self.listed, self.size)
         expected_draws = number * total / (unsupported - number + 1)  # at most
         is_in_baskets: Callable[[ItemCodes], bool] = self._is_in_baskets
         if expected_draws >= _WORTH_DRAWING and total - unsupported <= _MOST_SUPPORTED:
@@ -425,7 +318,7 @@ class CatalogueItemsets:
             if 2 * number > unsupported:
                 # To draw the last of nearly all would take long, so all are listed: not many more
                 # than are wanted.
-                every = combinations(range(self.count), self.size)
+                every = combinations(range(self.listed), self.size)
                 free = [codes for codes in every if codes not in in_baskets]
                 places = distinct_integers(len(free), number, randomness=randomness)
                 return [free[place] for place in places]
@@ -434,7 +327,7 @@ class CatalogueItemsets:
         # itemsets, that seldom takes long.
         drawn: dict[ItemCodes, None] = {}
         while len(drawn) < number:
-            place = distinct_integers(self.count, self.size, randomness=randomness)
+            place = distinct_integers(self.listed, self.size, randomness=randomness)
             codes = tuple(sorted(place))
             if codes not in drawn and not is_in_baskets(codes):
                 drawn[codes] = None
@@ -448,28 +341,32 @@ class CatalogueItemsets:
 def spectrum_of_items(
     items: ItemSource,
     count: int,
-    size: int,
-    counter: Counter,
-    *,
-    listed: bool,
-    locate: Locate | None = None,
+    size: int | Sequence[int],
+    universe: Universe,
+    counter_of: Callable[[int], Counter],
 ) -> SupportSpectrum:
-    """Return the spectrum of the itemsets of one size among some items.
+    """Return the spectrum of the itemsets of one size, or of several ranked together.
+
+    Raises ParameterError for no size, or one below 1.
 
     Args:
         items: The items; their codes are below count.
         count: How many items there are.
-        size: How many items an itemset has, >= 1.
-        counter: Counts itemsets of that size, or pairs if it is 1.
-        listed: Whether the items are a catalogue, so that all their itemsets are candidates.
-        locate: Finds itemsets of 2 items or more faster than the counter's own methods.
+        size: How many items an itemset has, or several such numbers.
+        universe: A catalogue if they are all of its items, so that all itemsets are candidates.
+        counter_of: Returns a counter of the itemsets of a size >= 2.
     """
-    if size == 1:
-        counter, locate = ItemCounter(counter, 1), None
-    occurring = counted_spectrum(counter, items.named, locate=locate)
-    if not listed:
-        return occurring
-    return CatalogueItemsets(items, count, size, counter).spectrum_with(occurring)
+    sizes = size if isinstance(size, Sequence) else [size]
+    if not sizes:
+        raise ParameterError(f"{parameter('size')} must be at least one number")
+    listed = count if isinstance(universe, Catalogue) else 0
+    spectra = []
+    for number in sizes:
+        counter = counter_of(max(positive_integer("size", number), 2))
+        if number == 1:
+            counter = ItemCounter(counter, 1)
+        spectra.append(CountedItemsets(items, number, counter, listed).spectrum())
+    return union(spectra)
 
 
 # -------------------- the universe
@@ -662,13 +559,15 @@ class LocalSource:
 
         See `SupportSource.spectrum`.
         """
-        data = self.transactions.united()
-        if isinstance(universe, Catalogue):
-            data = data.restricted_to(universe.items)
-        elif isinstance(universe, SizedUniverse):
+        items = self.items(universe)
+        data = items.transactions.united()
+        if isinstance(universe, SizedUniverse):
             data = data.cut_to(universe.count)
-        of_size = catalogue_spectrum if isinstance(universe, Catalogue) else itemset_spectrum
-        return spectrum_of_sizes(size, lambda number: of_size(data, number, effort=self.effort))
+        count = len(data.vocabulary)
+        items = replace(items, transactions=data)
+        return spectrum_of_items(
+            items, count, size, universe, lambda number: counter_for(data, number, 1, self.effort)
+        )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> LocalItems:
         """Return the items, with the purchases of them; see `SupportSource.items`."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from fim_private.dp.arguments import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
+
+if TYPE_CHECKING:
+    from fim_private.counting.sums import Pass
 
 # How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
@@ -59,71 +63,41 @@ class Effort:
 
     def share(self, tasks: Iterable[Callable[[], object]]) -> None:
         """Run all tasks, each once, in several threads. Raises what a task raises, and leaves out
-        the rest.
+        those not yet begun.
         """
         waiting = list(tasks)
-        queue = iter(waiting)  # one iterator for all threads: each task is taken once
+        threads = min(self.workers, len(waiting))
+        with ThreadPoolExecutor(max(threads, 1)) as pool:
+            run = pool.map if threads > 1 else map
+            list(run(lambda task: task(), waiting))
 
-        def work(tick: Callable[[], None] | None) -> None:
-            if tick is not None:
-                tick()  # the others begin
-            for task in queue:
-                task()
+    def together(self, scan: Pass, fraction: Callable[[], float]) -> None:
+        """Do one pass in several threads, this one among them.
 
-        sharing = replace(
-            self, threads=max(1, min(self.workers, len(waiting))), progress=_no_progress
-        )
-        sharing.together(work, stop=waiting.clear, fraction=lambda: 0.0)
-
-    def together(
-        self,
-        work: Callable[[Callable[[], None] | None], object],
-        *,
-        stop: Callable[[], object],
-        fraction: Callable[[], float],
-    ) -> None:
-        """Do one piece of work in several threads, this one among them.
-
-        work: called by each; by this one with what to call every few milliseconds, which raises
-        what ends the work.
-        stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
+        fraction: how much of the work is done, 0 to 1.
         """
         shown = time.monotonic()
-        failures: list[BaseException] = []
-        others: list[threading.Thread] = []
+        helpers: list[Future[None]] = []
+        with ThreadPoolExecutor(self.workers) as pool:
 
-        def help_out() -> None:
+            def tick() -> None:
+                nonlocal shown
+                # not before the work has lasted some milliseconds: less is not worth a thread
+                if not helpers:
+                    helpers.extend(pool.submit(scan.run) for _ in range(self.workers - 1))
+                if time.monotonic() - shown >= _PROGRESS_SECONDS:
+                    shown = time.monotonic()
+                    self.progress(fraction())
+
             try:
-                work(None)
-            except BaseException as failure:
-                failures.append(failure)
-                stop()
-
-        def tick() -> None:
-            nonlocal shown
-            # not before the work has lasted some milliseconds: less is not worth a thread
-            if not others:
-                for _ in range(self.workers - 1):
-                    others.append(threading.Thread(target=help_out, daemon=True))
-                    others[-1].start()
-            if time.monotonic() - shown >= _PROGRESS_SECONDS:
-                shown = time.monotonic()
-                self.progress(fraction())
-
-        try:
-            work(tick)
-            for thread in others:
-                while thread.is_alive():
-                    thread.join(_WAIT_SECONDS)
+                scan.run(tick)
+                while wait(helpers, _WAIT_SECONDS).not_done:
                     tick()
-        except BaseException:
-            stop()
-            raise
-        finally:
-            for thread in others:
-                thread.join()
-        if failures:
-            raise failures[0]
+            except BaseException:
+                scan.stop()
+                raise
+        for helper in helpers:
+            helper.result()
 
     def refuse_infeasible(self, size: int, steps: int) -> None:
         """Raise WorkLimitError where reading every itemset of that size takes more steps than

@@ -22,11 +22,12 @@ from fim_private.levelwise.recipe import (
     Floats,
     GaussianBudget,
     Itemsets,
+    Marks,
+    Places,
     closed_sets,
     item_threshold,
     noisy_sums,
     noisy_weights,
-    pairs_of,
 )
 
 # Each noisy weight is drawn towards what other noisy weights predict of it: post-processing, by the
@@ -64,31 +65,28 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
     standardised = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)
     x = np.column_stack([np.ones(n), standardised])
     ridge = _RIDGE * np.eye(q + 1)
-    logs = np.log(np.maximum(weights, noise))
-    coefficients = np.asarray(np.linalg.lstsq(x, logs, rcond=None)[0], dtype=np.float64)
-    spread = 0.3
+
+    def predictions(coefficients: NDArray[np.floating]) -> Floats:
+        """Return the logarithms that coefficients predict."""
+        return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
+
+    logs = predictions(np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0])
+    p, spread = np.exp(logs), 0.3
     for _ in range(_STEPS):  # iterated weighted least squares, and moments for the spread
-        logs = _log_predictions(x, coefficients, noise)
-        p = np.asarray(np.exp(logs), dtype=np.float64)
         precision = p * p / (variance + spread * p * p)
         aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
         information = x.T @ (x * precision[:, None]) + ridge
-        solution = np.linalg.solve(information, x.T @ (precision * aim))
-        coefficients = np.asarray(solution, dtype=np.float64)
-        p = np.exp(_log_predictions(x, coefficients, noise))
+        logs = predictions(np.linalg.solve(information, x.T @ (precision * aim)))
+        p = np.exp(logs)
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
     total_variance = variance + spread * p * p
-    pull: Floats = variance / total_variance
+    pull = variance / total_variance
     precision = p * p / total_variance
     covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + ridge)
     prediction_error = pull * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + pull * (p - weights), np.hypot(noise * np.sqrt(1 - pull), prediction_error)
-
-
-def _log_predictions(x: Floats, coefficients: Floats, noise: float) -> Floats:
-    return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
 
 # For more pairs than this, their items' predictions, which help to rank them, take too long.
@@ -105,23 +103,18 @@ class WeightedItemsets:
         sets: (n, size).
         weights: (n,) their noisy weights, or estimates of these, in units.
         deviation: σ of the noise in each weight.
+        scores: (n,) what they are ranked by.
+        cutoff: The score up to which itemsets of the size were dropped; -inf if none was.
         total_weight: The sum of all noisy weights of the size, also of itemsets that were dropped;
             0 where nobody asks for it.
-        cutoff: The score up to which itemsets of the size were dropped; -inf if none was.
-        scores: (n,) what they are ranked by; None for their weights.
     """
 
     sets: Itemsets
     weights: Floats
     deviation: float
-    total_weight: float = 0.0
+    scores: Floats
     cutoff: float = -inf
-    scores: Floats | None = None
-
-    @property
-    def ranking(self) -> Floats:
-        """The scores, or else the weights: (n,)."""
-        return self.weights if self.scores is None else self.scores
+    total_weight: float = 0.0
 
     @cached_property
     def _logs(self) -> dict[tuple[int, ...], float]:
@@ -141,10 +134,10 @@ class WeightedItemsets:
 
     def best(self, count: int) -> WeightedItemsets:
         """Return the `count` itemsets of the highest scores, descending."""
-        return self._at(np.argsort(-self.ranking, kind="stable")[:count])
+        return self._at(np.argsort(-self.scores, kind="stable")[:count])
 
-    def _at(self, places: NDArray[np.intp]) -> WeightedItemsets:
-        scores = self.ranking[places]
+    def _at(self, places: Places) -> WeightedItemsets:
+        scores = self.scores[places]
         cutoff = self.cutoff
         if len(places) < len(self.sets):
             cutoff = max(cutoff, float(scores.min(initial=inf)))
@@ -158,7 +151,7 @@ WeightedBySize = Mapping[int, WeightedItemsets]
 
 def empty_level(size: int) -> WeightedItemsets:
     """Return a level without itemsets."""
-    return WeightedItemsets(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
+    return WeightedItemsets(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0, np.empty(0))
 
 
 def found_items(
@@ -170,7 +163,7 @@ def found_items(
     *,
     listed: int = 0,
     known: Collection[int] = (),
-) -> tuple[NDArray[np.int64], WeightedItemsets]:
+) -> tuple[Int64, WeightedItemsets]:
     """Return the codes of the items found, (m,), and their level, by descending noisy weight.
 
     Args:
@@ -198,14 +191,12 @@ def found_items(
     scores = np.where(np.isin(codes, [*known]), inf, weights)
     order = np.lexsort((-weights, -scores))
     numbers = np.arange(len(order), dtype=np.int32)[:, None]
-    level = WeightedItemsets(
-        numbers, weights[order], sqrt(variance), cutoff=cutoff, scores=scores[order]
-    )
+    level = WeightedItemsets(numbers, weights[order], sqrt(variance), scores[order], cutoff)
     most = max(recipe.most_items, len(known))
     return codes[order[:most]], level.first(most)
 
 
-def _are_among(sets: Itemsets, known: Itemsets) -> NDArray[np.bool_]:
+def _are_among(sets: Itemsets, known: Itemsets) -> Marks:
     """Return for each of the itemsets whether it is known: (n,)."""
     known_rows = {*map(tuple, known.tolist())}
     return np.array([tuple(row) in known_rows for row in sets.tolist()], dtype=np.bool_)
@@ -273,7 +264,7 @@ class CandidatePool:
             return [slice(0, len(self))]
         return [places for _, places in self.by_size]
 
-    def best(self, count: int) -> NDArray[np.intp]:
+    def best(self, count: int) -> Places:
         """Return the places of the `count` best of each group of rivals, ascending."""
         best = [
             np.argsort(-self.estimates[rivals], kind="stable")[:count] + rivals.start
@@ -281,7 +272,7 @@ class CandidatePool:
         ]
         return np.sort(np.concatenate(best))
 
-    def at(self, places: NDArray[np.intp]) -> CandidatePool:
+    def at(self, places: Places) -> CandidatePool:
         """Return the candidates at these places, ascending."""
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[places] = True
@@ -355,7 +346,7 @@ class UnitHistogram:
         return float(scaled.sum()) / total
 
 
-def bins(candidates: int) -> tuple[NDArray[np.int64], Floats]:
+def bins(candidates: int) -> tuple[Int64, Floats]:
     """Return the least number of candidates in each bin of a histogram, and the middle: (bins,)."""
     edges, edge = [1], 2
     while edge <= candidates:
@@ -371,14 +362,21 @@ class NoisyCounts:
     """Candidates among some items, of which a run sees nothing but sums with noise.
 
     Attributes:
-        counts: The purchases of these items.
+        items: All items.
+        codes: (m,) those of these items.
         budget: The budget of the run.
         randomness: The source of the noise.
     """
 
-    counts: CandidateSource
+    items: ItemSource
+    codes: Int64
     budget: GaussianBudget
     randomness: Randomness
+
+    @cached_property
+    def counts(self) -> CandidateSource:
+        """The purchases of these items."""
+        return self.items.among(self.codes)
 
     def _noisy(
         self, sums: Int64, share: Fraction, bound: int, candidates: int | None
@@ -413,7 +411,8 @@ class NoisyCounts:
         if not cells:
             return empty_level(2)
         weights, variance = self._noisy(self.counts.pair_level_sums(GRID), share, 1, cells)
-        sets, scores = pairs_of(np.arange(cells)), weights.copy()
+        larger, smaller = np.tril_indices(items, -1)
+        sets, scores = np.column_stack([smaller, larger]).astype(np.int32), weights.copy()
         if cells <= _SHRUNKEN_CELLS:
             # What its items predict speaks for a pair; but where it weighs much more, it is bought
             # together for a reason.
@@ -422,7 +421,7 @@ class NoisyCounts:
         low, high = known[:, 0], known[:, 1].astype(np.int64)
         scores[high * (high - 1) // 2 + low] = inf
         total_weight = float(weights.sum())
-        return WeightedItemsets(sets, weights, sqrt(variance), total_weight, scores=scores)
+        return WeightedItemsets(sets, weights, sqrt(variance), scores, total_weight=total_weight)
 
     def _larger(
         self, levels: WeightedBySize, share: Fraction, known: Itemsets, most_closed: int
@@ -445,7 +444,7 @@ class NoisyCounts:
         # least that got a weight.
         cutoff = float(estimates.min()) if is_cut else -inf
         scores = np.where(_are_among(sets, known), inf, estimates)
-        return WeightedItemsets(sets, estimates, sqrt(variance), cutoff=cutoff, scores=scores)
+        return WeightedItemsets(sets, estimates, sqrt(variance), scores, cutoff)
 
     def weights(self, pool: CandidatePool, share: Fraction, bound: int) -> tuple[Floats, float]:
         """Return the noisy weight of each candidate, (K,), in units, and the variance of the noise.

@@ -12,16 +12,14 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fim_private.counting.counter import CandidateSource
 from fim_private.counting.source import (
-    ItemSource,
     KnownItemsets,
     SelectedItemset,
     SupportSource,
     Universe,
 )
+from fim_private.counting.work import Int64
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import (
@@ -41,6 +39,8 @@ from fim_private.levelwise.recipe import (
     Floats,
     GaussianBudget,
     Itemsets,
+    Marks,
+    Places,
     Recipe,
     Sought,
     ThresholdRecipe,
@@ -53,6 +53,20 @@ from fim_private.levelwise.recipe import (
 _CLEAR = 1.0
 
 
+# An itemset may be wrongly among those that are released for two reasons: the noise of two
+# itemsets that were counted; or one that is more frequent, or one of its subsets, was dropped
+# before its support was counted. So an itemset is beyond doubt if its estimate is above that of
+# each candidate that is not released, by more than the noise of two counts explains, and also above
+# the support that a dropped one can have. That is the weight up to which itemsets were dropped at
+# any step, plus what the noise there can hide, times the units for which a weight stands, which are
+# estimated. Measured (docs/privacy.md, "How certain a release is"): of the itemsets beyond doubt
+# 99.5 % or more were among the most frequent in each of 72 requests, and of the doubtful 29 to
+# 100 %.
+
+# Normal noise is within this many σ with 95 % probability.
+_WITHIN = 1.96
+
+
 @dataclass(frozen=True)
 class Counted:
     """K candidates after both counts. All estimates are on the scale of the second count.
@@ -62,14 +76,18 @@ class Counted:
         noise: (K,) σ of the noise in each, in units.
         deviations: (K,) the standard deviation of each estimate, in units.
         clear: (K,) whether the first count was enough to find it.
+        first_pool: The candidates of the first count.
+        levels: The levels that were found.
     """
 
     pool: CandidatePool
     noise: Floats
     deviations: Floats
-    clear: NDArray[np.bool_]
+    clear: Marks
+    first_pool: CandidatePool
+    levels: WeightedBySize
 
-    def best(self, count: int) -> NDArray[np.intp]:
+    def best(self, count: int) -> Places:
         """Return the places of the `count` best among each group of rivals, ascending.
 
         The best are those that the first count found, then those of the highest estimates.
@@ -77,16 +95,72 @@ class Counted:
         clear_first = np.where(self.clear, np.inf, self.pool.estimates)
         return replace(self.pool, estimates=clear_first).best(count)
 
+    def doubtful(self, chosen: Places) -> Marks:
+        """Return for each chosen itemset whether it may not be among the most frequent: (n,).
+
+        chosen: the places of those that are released, ascending.
+        """
+        estimates, union = self.pool.estimates, self.pool.union
+        dropped = self._dropped_supports
+        not_released = estimates.copy()
+        not_released[chosen] = -math.inf
+        in_doubt = np.zeros(len(estimates), dtype=np.bool_)
+        for sets, places in self.pool.by_size:
+            if not len(sets):
+                continue
+            rivals = slice(None) if union else places
+            runner_up = not_released[rivals].argmax()
+            between = _WITHIN * np.hypot(self.noise[places], self.noise[rivals][runner_up])
+            # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
+            hidden = [
+                support for size, support in dropped.items() if union or size <= sets.shape[1]
+            ]
+            least = np.maximum(
+                not_released[rivals][runner_up] + between, max(hidden, default=-math.inf)
+            )
+            in_doubt[places] = estimates[places] <= least
+        return in_doubt[chosen]
+
+    @property
+    def _dropped_supports(self) -> dict[int, float]:
+        """By size about the largest support of an itemset that was dropped, where any was."""
+        went_on = {sets.shape[1]: len(sets) for sets in self.first_pool.sets}
+        supports = {}
+        for size, level in self.levels.items():
+            cutoff = level.best(went_on.get(size, len(level.sets))).cutoff
+            if cutoff > -math.inf:
+                units = self._units_of_weight(size)
+                supports[size] = (cutoff + _WITHIN * level.deviation) * units
+        return supports
+
+    def _units_of_weight(self, size: int) -> float:
+        """Return for about how many units, >= 1, a weight of 1 stands at the level of a size."""
+        levels = self.levels
+        for sets, places in self.pool.by_size:
+            if sets.shape[1] == size and len(sets):
+                weights = sum(math.exp(log) for log in levels[size].logs_of(sets).tolist())
+                return max(float(self.pool.estimates[places].sum()) / weights, 1.0)
+        # Not counted. A unit of n items holds C(n, size) sets, and each of its items weighs 1/√n.
+        # If f of these items were found, their weights add up to f/√n, and those of their pairs to
+        # about f/√2. That gives n.
+        item_weight = max(float(levels[1].weights.sum()), levels[1].deviation)
+        items = max(math.sqrt(2) * levels[2].total_weight / item_weight, 1.0) ** 2
+        return math.sqrt(choose(max(items, size), size))
+
 
 def counted_twice(
-    noisy: NoisyCounts, pool: CandidatePool, levels: WeightedBySize, recipe: Recipe, count: int
+    noisy: NoisyCounts,
+    first_pool: CandidatePool,
+    levels: WeightedBySize,
+    recipe: Recipe,
+    count: int,
 ) -> Counted:
     """Return the best candidates of a pool, which is not empty, with their estimates."""
-    weights, variance = noisy.weights(pool, recipe.first, recipe.first_bound)
+    weights, variance = noisy.weights(first_pool, recipe.first, recipe.first_bound)
     first_noise = sqrt(variance)
-    ranked, deviations = pool.shrunken(weights, variance, levels)
-    scales, histogram_share = np.ones(len(pool)), recipe.histogram
-    if pool.union and _tells_scales(ranked, noisy.budget, recipe.histogram / 2):
+    ranked, deviations = first_pool.shrunken(weights, variance, levels)
+    scales, histogram_share = np.ones(len(first_pool)), recipe.histogram
+    if first_pool.union and _tells_scales(ranked, noisy.budget, recipe.histogram / 2):
         histogram_share = recipe.histogram / 2
         scales = _scales_by_size(noisy, ranked, histogram_share)
     ranked = replace(ranked, estimates=ranked.estimates * scales)
@@ -111,7 +185,8 @@ def counted_twice(
     noise = first_noise * scales * scale
     estimates[again], deviations[again] = second.estimates, second_deviations
     noise[again] = sqrt(variance)
-    return Counted(replace(pool, estimates=estimates), noise, deviations, clear)
+    pool = replace(pool, estimates=estimates)
+    return Counted(pool, noise, deviations, clear, first_pool, levels)
 
 
 def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:
@@ -151,7 +226,7 @@ def _scales_by_size(noisy: NoisyCounts, pool: CandidatePool, share: Fraction) ->
     return scales
 
 
-def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> NDArray[np.bool_]:
+def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> Marks:
     """Return whether each candidate is clearly above the last of the `count` that are sought."""
     clear = np.zeros(len(pool), dtype=np.bool_)
     for rivals in pool.rivals:
@@ -162,82 +237,6 @@ def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> NDArr
             least = max(last + _CLEAR * noise, ratio * last)
             clear[rivals.start + first] = estimates[first] >= least
     return clear
-
-
-# An itemset may be wrongly among those that are released for two reasons: the noise of two
-# itemsets that were counted; or one that is more frequent, or one of its subsets, was dropped
-# before its support was counted. So an itemset is beyond doubt if its estimate is above that of
-# each candidate that is not released, by more than the noise of two counts explains, and also above
-# the support that a dropped one can have. That is the weight up to which itemsets were dropped at
-# any step, plus what the noise there can hide, times the units for which a weight stands, which are
-# estimated. Measured (docs/privacy.md, "How certain a release is"): of the itemsets beyond doubt
-# 99.5 % or more were among the most frequent in each of 72 requests, and of the doubtful 29 to
-# 100 %.
-
-# Normal noise is within this many σ with 95 % probability.
-_WITHIN = 1.96
-
-
-def doubtful(
-    counted: Counted,
-    chosen: NDArray[np.intp],
-    levels: WeightedBySize,
-    pool: CandidatePool,
-) -> NDArray[np.bool_]:
-    """Return for each of the chosen itemsets whether it may not be among the most frequent: (n,).
-
-    Args:
-        counted: All candidates that were counted twice.
-        chosen: The places of those that are released, ascending.
-        levels: The levels that were found.
-        pool: The candidates of the first count.
-    """
-    dropped = _dropped_supports(counted, levels, pool)
-    estimates, union = counted.pool.estimates, pool.union
-    not_released = estimates.copy()
-    not_released[chosen] = -math.inf
-    in_doubt = np.zeros(len(estimates), dtype=np.bool_)
-    for sets, places in counted.pool.by_size:
-        if not len(sets):
-            continue
-        rivals = slice(None) if union else places
-        runner_up = not_released[rivals].argmax()
-        between = _WITHIN * np.hypot(counted.noise[places], counted.noise[rivals][runner_up])
-        # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
-        hidden = [support for size, support in dropped.items() if union or size <= sets.shape[1]]
-        least = np.maximum(
-            not_released[rivals][runner_up] + between, max(hidden, default=-math.inf)
-        )
-        in_doubt[places] = estimates[places] <= least
-    return in_doubt[chosen]
-
-
-def _dropped_supports(
-    counted: Counted, levels: WeightedBySize, pool: CandidatePool
-) -> dict[int, float]:
-    """Return by size about the largest support of an itemset that was dropped, where any was."""
-    went_on = {sets.shape[1]: len(sets) for sets in pool.sets}
-    supports = {}
-    for size, level in levels.items():
-        cutoff = level.best(went_on.get(size, len(level.sets))).cutoff
-        if cutoff > -math.inf:
-            units = _units_of_weight(size, counted.pool, levels)
-            supports[size] = (cutoff + _WITHIN * level.deviation) * units
-    return supports
-
-
-def _units_of_weight(size: int, pool: CandidatePool, levels: WeightedBySize) -> float:
-    """Return for about how many units, at least 1, a weight of 1 stands at the level of a size."""
-    for sets, places in pool.by_size:
-        if sets.shape[1] == size and len(sets):
-            weights = sum(math.exp(log) for log in levels[size].logs_of(sets).tolist())
-            return max(float(pool.estimates[places].sum()) / weights, 1.0)
-    # Not counted. A unit of n items holds C(n, size) sets, and each of its items weighs 1/√n. If f
-    # of these items were found, their weights add up to f/√n, and those of their pairs to about
-    # f/√2. That gives n.
-    item_weight = max(float(levels[1].weights.sum()), levels[1].deviation)
-    items = max(math.sqrt(2) * levels[2].total_weight / item_weight, 1.0) ** 2
-    return math.sqrt(choose(max(items, size), size))
 
 
 def choose(n: float, size: int) -> float:
@@ -272,22 +271,19 @@ class Step(NamedTuple):
 
 
 def _named(
-    items: ItemSource,
-    counts: CandidateSource,
-    codes: NDArray[np.int64],
-    pool: CandidatePool,
-    in_doubt: NDArray[np.bool_] | None = None,
+    noisy: NoisyCounts, pool: CandidatePool, in_doubt: Marks | None = None
 ) -> list[SelectedItemset]:
     """Return the itemsets of a pool with their true supports, the highest estimates first."""
-    supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
-    names = items.named([codes[row].tolist() for sets in pool.sets for row in sets.tolist()])
+    supports = noisy.counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
+    codes = [noisy.codes[row].tolist() for sets in pool.sets for row in sets]
+    names = noisy.items.named(codes)
     doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
     estimates = pool.estimates.tolist()
     order = np.argsort(-pool.estimates, kind="stable").tolist()
     return [SelectedItemset(names[i], int(supports[i]), doubts[i], estimates[i]) for i in order]
 
 
-def _with_subsets(known: Sequence[Sequence[int]], codes: NDArray[np.int64]) -> dict[int, Itemsets]:
+def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Itemsets]:
     """Return by size the known itemsets and all of their subsets.
 
     known: itemsets of codes. codes: (m,), whose places are the numbers of the items.
@@ -371,12 +367,12 @@ class Levelwise:
         )
         most = self._items_that_go_on(level)
         codes, level = codes[:most], level.first(most)
-        noisy = NoisyCounts(items.among(codes), self.budget, randomness)
+        noisy = NoisyCounts(items, codes, self.budget, randomness)
         known_sets = _with_subsets(known, codes)
         paired = level.first(self._items_to_pair(level, len(known_sets.get(1, ()))))
         noisy_of_paired = noisy
         if len(paired.sets) < len(codes):
-            noisy_of_paired = replace(noisy, counts=items.among(codes[: len(paired.sets)]))
+            noisy_of_paired = replace(noisy, codes=codes[: len(paired.sets)])
         levels = noisy_of_paired.levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
@@ -392,8 +388,8 @@ class Levelwise:
         if not self.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
-        in_doubt = doubtful(counted, places, levels, first_pool)
-        return _named(items, noisy.counts, codes, counted.pool.at(places), in_doubt)
+        in_doubt = counted.doubtful(places)
+        return _named(noisy, counted.pool.at(places), in_doubt)
 
     def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -419,10 +415,10 @@ class Levelwise:
 
         Items without a list are named only if they stand out. If only items are sought, all go on.
         """
-        sigmas = self.recipe.listed_stand_out
-        if self.items_delta is not None or self.sizes[-1] == 1 or sigmas is None:
+        if self.items_delta is not None or self.sizes[-1] == 1:
             return len(found.sets)
-        return max(int((found.ranking >= sigmas * found.deviation).sum()), _ALWAYS)
+        least = self.recipe.listed_stand_out * found.deviation
+        return max(int((found.scores >= least).sum()), _ALWAYS)
 
 
 # With a threshold, all candidates that may reach it go on after each count, be they many or few.
@@ -480,7 +476,7 @@ class LevelwiseThreshold:
         if not len(codes):
             return []
         pool, deviation = self._counted(
-            NoisyCounts(items.among(codes), self.budget, randomness),
+            NoisyCounts(items, codes, self.budget, randomness),
             CandidatePool((found.sets,), found.weights),
             {1: found},
             recipe.item_count,
@@ -489,8 +485,9 @@ class LevelwiseThreshold:
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-pool.estimates[places], kind="stable")]
         codes, numbers = codes[places], np.arange(len(places), dtype=np.int32)[:, None]
-        level = WeightedItemsets(numbers, pool.estimates[places], deviation)
-        noisy = NoisyCounts(items.among(codes), self.budget, randomness)
+        weights = pool.estimates[places]
+        level = WeightedItemsets(numbers, weights, deviation, weights)
+        noisy = NoisyCounts(items, codes, self.budget, randomness)
         pools = []
         if self.sizes[0] == 1:
             pool = CandidatePool((level.sets,), level.weights)
@@ -501,7 +498,7 @@ class LevelwiseThreshold:
         pool = CandidatePool((*sets,), np.concatenate([pool.estimates for pool in pools]))
         if not len(pool):
             return []
-        return _named(items, noisy.counts, codes, pool.at(pool.best(self.most)))
+        return _named(noisy, pool.at(pool.best(self.most)))
 
     def _sets(self, noisy: NoisyCounts, items: WeightedItemsets, threshold: int) -> CandidatePool:
         """Return the sets of two items or more that may reach the threshold."""
@@ -533,9 +530,7 @@ class LevelwiseThreshold:
         return estimated, sqrt(variance) / remaining
 
 
-def _likely(
-    pool: CandidatePool, threshold: int, deviation: float, reach: float
-) -> NDArray[np.intp]:
+def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:
     """Return the places of the candidates at most `reach` deviations below the threshold."""
     least = max(threshold - reach * deviation, _STANDS_OUT * deviation)
     return np.flatnonzero(pool.estimates >= least)

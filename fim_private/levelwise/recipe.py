@@ -12,6 +12,7 @@ from math import comb, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import (
@@ -26,14 +27,8 @@ from fim_private.errors import ParameterError, parameter
 # Itemsets of one size: (n, size) int32 item numbers, ascending in a row.
 Itemsets = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-
-def pairs_of(cells: NDArray[np.integer]) -> Itemsets:
-    """Return the pairs a < b at the cells b(b - 1)/2 + a: (n, 2)."""
-    larger = np.floor((1 + np.sqrt(1 + 8 * cells.astype(np.float64))) / 2).astype(np.int64)
-    larger -= larger * (larger - 1) // 2 > cells  # the root may be off by a rounding
-    larger += larger * (larger + 1) // 2 <= cells
-    return np.column_stack([cells - larger * (larger - 1) // 2, larger]).astype(np.int32)
+Places = NDArray[np.intp]
+Marks = NDArray[np.bool_]
 
 
 def closed_sets(subsets: Itemsets) -> Itemsets:
@@ -113,7 +108,7 @@ class GaussianBudget:
         return squared_sensitivity / self.spent(share)
 
 
-def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:
+def noisy_sums(sums: Int64, variance: Fraction, randomness: Randomness) -> Integers:
     """Return each sum with independent rounded normal noise: (n,), in multiples of 1/GRID.
 
     sums: (n,), in multiples of 1/GRID. variance: σ² of the noise, > 0, in units squared.
@@ -121,7 +116,7 @@ def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomne
     return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
 
 
-def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Floats:
+def noisy_weights(sums: Int64, variance: Fraction, randomness: Randomness) -> Floats:
     """Return `noisy_sums` in units, as floats, where no comparison must be exact: (n,)."""
     return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)
 
@@ -250,7 +245,6 @@ class Recipe:
         levels: The shares for finding sets of 2, 3, … items.
         first: The share for the first count.
         histogram: The share for the histogram of how many candidates units have.
-        second: The share for the second count.
         most_items: How many items go on.
         fewest_paired: How many of them go on to the pairs in any case.
         most_paired: How many of them go on to the pairs at most.
@@ -258,7 +252,7 @@ class Recipe:
         second_pool: How many, of each size or in all, are counted again.
         first_bound: The squared norm of a unit's weights in the first count.
         own_items: How many items of a unit count where items are found.
-        listed_stand_out: From how many σ on the weight of a listed item lets it go on; None: any.
+        listed_stand_out: From how many σ on the weight of a listed item lets it go on.
         clear_ratio: A candidate this many times as frequent as the last one sought, >= 1, need not
             be counted again.
     """
@@ -267,7 +261,6 @@ class Recipe:
     levels: tuple[Fraction, ...]
     first: Fraction
     histogram: Fraction
-    second: Fraction
     most_items: int
     fewest_paired: int
     most_paired: int
@@ -275,7 +268,7 @@ class Recipe:
     second_pool: int
     first_bound: int = 16
     own_items: int = OWN_ITEMS
-    listed_stand_out: float | None = None
+    listed_stand_out: float = -math.inf
     clear_ratio: Fraction = Fraction(1)
 
     @property
@@ -288,6 +281,11 @@ class Recipe:
         """How many of these go on."""
         return max(1_000, *self.pool)
 
+    @property
+    def second(self) -> Fraction:
+        """The share for the second count: what the other steps leave."""
+        return 1 - self.items - sum(self.levels) - self.first - self.histogram
+
     @classmethod
     def of(cls, sought: Sought) -> Recipe:
         """Return the recipe for the most frequent itemsets."""
@@ -297,33 +295,25 @@ class Recipe:
 
     @classmethod
     def _of_users(cls, sought: Sought) -> Recipe:
-        percents = _USERS_SHARES[sought.kind, sought.listed]
-        items, pairs, larger, first = (Fraction(percent, 100) for percent in percents)
-        if sought.kind in ("pairs", "larger") and not sought.listed:
-            usual, items = items, unlisted_items_share(items, sought.epsilon, sought.neighbors)
-            scale = (1 - items) / (1 - usual)
-            pairs, larger, first = scale * pairs, scale * larger, scale * first
-        levels: list[Fraction] = []
+        items, pairs, larger, first = _shares(
+            _USERS_SHARES[sought.kind, sought.listed],
+            sought,
+            adapts=sought.kind in ("pairs", "larger"),
+        )
+        pool = sought.first_pool()
         if sought.kind == "items":
             most_items = most_paired = 3 * sought.count + 20
             pool = _limited([most_items])
         else:
-            most_paired = sought.items_that_go_on(_most_paired_of_users(sought.count))
-            pool = sought.first_pool()
-            most_items = most_paired
-            if sought.sizes[0] == 1:
-                most_items = max(most_paired, pool[0])
-            levels = [pairs] + [larger] * (sought.sizes[-1] - 2)
-            # However many levels there are, they leave the counts what they have with two.
-            scale = min(Fraction(1), (pairs + larger) / sum(levels))
-            levels = [scale * share for share in levels]
-        histogram = Fraction(2, 100)
+            most_paired = _ITEMS_OF_USERS + 3 * max(sought.count - _FEW, 0)
+            most_paired = sought.items_that_go_on(min(most_paired, _MOST_ITEMS_OF_USERS))
+            most_items = max(most_paired, pool[0]) if sought.sizes[0] == 1 else most_paired
         return cls(
             items=items,
-            levels=tuple(levels),
+            # However many levels there are, they leave the counts what they have with two.
+            levels=_levels(sought, pairs, larger, pairs + larger),
             first=first,
-            histogram=histogram,
-            second=1 - items - sum(levels) - first - histogram,
+            histogram=Fraction(2, 100),
             most_items=most_items,
             fewest_paired=min(_ITEMS_OF_USERS, most_paired),
             most_paired=most_paired,
@@ -336,23 +326,30 @@ class Recipe:
     @classmethod
     def _of_baskets(cls, sought: Sought) -> Recipe:
         is_easy = sought.count <= _FEW and sought.epsilon >= _AMPLE
-        items = _items_share_of_baskets(sought, is_easy)
-        levels = _levels_of_baskets(sought, is_easy)
+        is_together = sought.kind == "together"
+        if sought.kind == "items":  # all of discovery
+            items = _rounded(min(0.2 + 0.003 * sought.count, 0.5))
+        elif is_together:
+            items = Fraction(12 if sought.epsilon <= _AMPLE else 10, 100)
+        else:  # more where the threshold is high
+            base = 0.05 if is_easy else 0.075
+            if sought.neighbors == Neighbors.REPLACE_ONE:
+                base *= sqrt(2)
+            items = _rounded(min(max(base / float(sought.epsilon), 0.05), 0.3))
+        larger = Fraction(10 if is_together or is_easy else 15, 100)
+        pairs = Fraction(5, 100) if is_together else larger
+        levels = tuple(map(_rounded, _levels(sought, pairs, larger, Fraction(45, 100))))
         counting = 1 - items - sum(levels)
-        first = counting * Fraction(40 if is_easy else 25, 100)
-        histogram = counting * Fraction(3, 100)
-        pool = sought.first_pool()
         most_items = sought.items_that_go_on(_MOST_ITEMS)
         return cls(
             items=items,
             levels=levels,
-            first=first,
-            histogram=histogram,
-            second=counting - first - histogram,
+            first=counting * Fraction(40 if is_easy else 25, 100),
+            histogram=counting * Fraction(3, 100),
             most_items=most_items,
             fewest_paired=most_items,
             most_paired=most_items,
-            pool=pool,
+            pool=sought.first_pool(),
             second_pool=2 * sought.count + 10,
             # More items of a list would make more pairs, of which each would weigh less (FNR of
             # pairs, k = 100, mean of five data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090
@@ -364,35 +361,16 @@ class Recipe:
         )
 
 
-def _most_paired_of_users(count: int) -> int:
-    """Return how many items of users go on to the pairs at most, if `count` itemsets are sought."""
-    return min(_ITEMS_OF_USERS + 3 * max(count - _FEW, 0), _MOST_ITEMS_OF_USERS)
+def _levels(
+    sought: Sought, pairs: Fraction, larger: Fraction, most: Fraction
+) -> tuple[Fraction, ...]:
+    """Return the share of each level, up to that of the largest size: all together `most` at most.
 
-
-def _items_share_of_baskets(sought: Sought, is_easy: bool) -> Fraction:
-    """Return the share for finding items in baskets."""
-    if sought.kind == "items":  # all of discovery
-        return _rounded(min(0.2 + 0.003 * sought.count, 0.5))
-    if sought.kind == "together":
-        return _rounded(0.12 if sought.epsilon <= _AMPLE else 0.1)
-    # More where the threshold is high.
-    base = 0.05 if is_easy else 0.075
-    if sought.neighbors == Neighbors.REPLACE_ONE:
-        base *= sqrt(2)
-    return _rounded(min(max(base / float(sought.epsilon), 0.05), 0.3))
-
-
-def _levels_of_baskets(sought: Sought, is_easy: bool) -> tuple[Fraction, ...]:
-    """Return the share of each level, up to that of the largest size, in baskets."""
-    largest = sought.sizes[-1]
-    if largest == 1:
-        return ()
-    is_together = sought.kind == "together"
-    larger = 0.1 if is_together or is_easy else 0.15
-    pairs = 0.05 if is_together else larger
-    shares = [pairs] + [larger] * (largest - 2)
-    scale = min(1.0, 0.45 / max(sum(shares), 0.45))  # all together 0.45 at most
-    return tuple(_rounded(share * scale) for share in shares)
+    pairs, larger: the shares of the level of pairs, and of each other one.
+    """
+    count = sought.sizes[-1] - 1
+    shares = [pairs, *[larger] * count][:count]
+    return tuple(share * min(Fraction(1), most / sum(shares)) for share in shares)
 
 
 # The shares of users, in hundredths: for items, the pairs, each larger level, and the first count.
@@ -411,20 +389,27 @@ _USERS_SHARES = {
 }
 
 
-def unlisted_items_share(share: Fraction, epsilon: Fraction, neighbors: str) -> Fraction:
-    """Return the share for items of users without a list: 0.8 to 1.3 times the usual share.
+def _shares(percents: Sequence[int], sought: Sought, *, adapts: bool) -> list[Fraction]:
+    """Return shares, of which the first is for items.
 
-    It is more where there is more noise.
+    percents: the usual shares. adapts: whether that for items of users without a list is 0.8 to 1.3
+    times the usual one, and more where there is more noise.
     """
-    noise = Neighbors(neighbors).changed_units
-    return share * _rounded(min(max((noise / float(epsilon)) ** 0.25, 0.8), 1.3))
+    usual, *shares = (Fraction(percent, 100) for percent in percents)
+    items = usual
+    if adapts and sought.by_user and not sought.listed:
+        noise = Neighbors(sought.neighbors).changed_units
+        items *= _rounded(min(max((noise / float(sought.epsilon)) ** 0.25, 0.8), 1.3))
+    # If the items get more, every other step gives up the same proportion, so each keeps something.
+    scale = (1 - items) / (1 - usual)
+    return [items, *(scale * share for share in shares)]
 
 
 def _limited(pool: Sequence[int]) -> tuple[int, ...]:
     return tuple(min(candidates, _MOST_CANDIDATES) for candidates in pool)
 
 
-def _rounded(share: float) -> Fraction:
+def _rounded(share: float | Fraction) -> Fraction:
     """Return a share rounded to whole thousandths, 1/1000 at least."""
     return Fraction(max(round(1000 * share), 1), 1000)
 
@@ -472,14 +457,8 @@ class ThresholdRecipe:
         percents = _BASKETS
         if sought.by_user:
             percents = _USERS_LISTED if sought.listed else _USERS
-        usual, item_count, level, most = (Fraction(percent, 100) for percent in percents)
-        items = usual
-        if sought.by_user and not sought.listed:
-            items = unlisted_items_share(usual, sought.epsilon, sought.neighbors)
-        # If the items get more, every other step gives up the same proportion, so each keeps
-        # something.
-        scale = (1 - items) / (1 - usual)
-        item_count, level = scale * item_count, scale * min(level, most / levels)
+        items, item_count, level, most = _shares(percents, sought, adapts=True)
+        level = min(level, most / levels)
         return cls(
             items,
             item_count,

@@ -28,11 +28,14 @@ from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
     CandidateSource,
+    Places,
     Shard,
     ShardCounter,
     Top,
     at_least,
     highest_support,
+    located_down_to,
+    lowest_listed,
     rank_order,
     ranks_of,
 )
@@ -41,7 +44,6 @@ from fim_private.counting.source import (
     UNKNOWN,
     Catalogue,
     KnownItemsets,
-    Places,
     SizedUniverse,
     Universe,
 )
@@ -299,11 +301,11 @@ class SparkCounter:
     def located(
         self, places: Sequence[Places], spectrum: SupportSpectrum | None
     ) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `Locate`.
+        """Return the codes of the itemsets at some places of levels; see `Counter.located`.
 
         spectrum: None to locate itemsets one by one.
         """
-        lowest = None if spectrum is None else on_one_machine.lowest_listed(places, spectrum)
+        lowest = None if spectrum is None else lowest_listed(places, spectrum)
         highest, least = places[0][0], places[-1][0]
         # What each shard is to locate: places of levels of its own.
         places_in_shard = defaultdict[int, list[Places]](list)
@@ -314,7 +316,7 @@ class SparkCounter:
         def locating(number: int, counter: ShardCounter) -> _Answer:
             if number not in places_in_shard:
                 return []
-            return on_one_machine.located_down_to(counter, places_in_shard[number], lowest)
+            return located_down_to(counter, places_in_shard[number], lowest)
 
         shards = []  # of all itemsets that are located, in order
         with self._shards(at_least(least, self._supports), persists=True) as ask:
@@ -436,15 +438,13 @@ class SparkSource:
         view = items.view.then(methodcaller("united"))
         if isinstance(universe, SizedUniverse):
             view = view.then(methodcaller("cut_to", universe.count))
-        items, listed = replace(items, view=view), isinstance(universe, Catalogue)
-
-        def of_size(size: int) -> SupportSpectrum:
-            counter = SparkCounter(view, max(size, 2), self.effort)
-            return on_one_machine.spectrum_of_items(
-                items, view.count, size, counter, listed=listed, locate=counter.located
-            )
-
-        return on_one_machine.spectrum_of_sizes(size, of_size)
+        return on_one_machine.spectrum_of_items(
+            replace(items, view=view),
+            view.count,
+            size,
+            universe,
+            lambda size: SparkCounter(view, size, self.effort),
+        )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""

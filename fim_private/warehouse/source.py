@@ -17,12 +17,7 @@ from ibis import _
 from numpy.typing import NDArray
 
 from fim_private.counting import source as on_one_machine
-from fim_private.counting.counter import (
-    Candidates,
-    Top,
-    rank_order,
-    ranks_of,
-)
+from fim_private.counting.counter import Candidates, Counter, Top, rank_order, ranks_of
 from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe
 from fim_private.counting.work import Effort
 from fim_private.errors import ParameterError, WorkLimitError, parameter
@@ -325,7 +320,7 @@ class _CandidateCounts:
 
 
 @dataclass(frozen=True)
-class _DatabaseCounter:
+class _DatabaseCounter(Counter):
     """Counts itemsets of one size, >= 2, by listing those in baskets, within a limit; see
     `Counter`.
     """
@@ -447,13 +442,13 @@ class DatabaseSource:
             view = replace(view, together=False, entries=entries)
         if isinstance(universe, SizedUniverse):
             view = view.cut_to(universe.count)
-        items, listed = replace(items, view=view), isinstance(universe, Catalogue)
-
-        def of_size(size: int) -> SupportSpectrum:
-            counter = _DatabaseCounter(view, max(size, 2), self.effort)
-            return on_one_machine.spectrum_of_items(items, view.count, size, counter, listed=listed)
-
-        return on_one_machine.spectrum_of_sizes(size, of_size)
+        return on_one_machine.spectrum_of_items(
+            replace(items, view=view),
+            view.count,
+            size,
+            universe,
+            lambda size: _DatabaseCounter(view, size, self.effort),
+        )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _Items:
         """Return the items, and what units have of them; see `SupportSource.items`."""

@@ -23,9 +23,9 @@ from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from real_data import CORNER_SHOP
 
 import fim_private as fim
-from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum, portable
+from fim_private.counting import Effort, LocalSource, itemset_spectrum, portable
 from fim_private.counting import source as counting_source
-from fim_private.counting.source import CatalogueItemsets, LocalItems, counter_for
+from fim_private.counting.source import Catalogue, CountedItemsets, LocalItems, counter_for
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
@@ -137,8 +137,8 @@ def test_a_size_or_a_level_that_there_is_not_is_refused(count: CountItemsets) ->
 
 
 def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:
-    data = read_transactions(baskets).restricted_to(read_catalogue(catalogue))
-    return catalogue_spectrum(data, size)
+    source = LocalSource(read_transactions(baskets))
+    return source.spectrum(size, Catalogue(read_catalogue(catalogue)))
 
 
 @given(
@@ -240,10 +240,9 @@ def test_union_adds_up_levels_and_names_from_each_part() -> None:
 # -------------------- itemsets that no basket contains are drawn uniformly, in reasonable time
 
 
-def candidates_of(transactions: Transactions, size: int) -> CatalogueItemsets:
-    items = LocalItems(transactions)
-    count = len(transactions.vocabulary)
-    return CatalogueItemsets(items, count, size, counter_for(transactions, size, 1))
+def candidates_of(transactions: Transactions, size: int) -> CountedItemsets:
+    items, counter = LocalItems(transactions), counter_for(transactions, size, 1)
+    return CountedItemsets(items, size, counter, len(transactions.vocabulary))
 
 
 baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_size=6)

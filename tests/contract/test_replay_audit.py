@@ -620,7 +620,8 @@ def pairs_that_occur(patch: Patch) -> None:
         sums = noisy.counts.pair_level_sums(GRID)
         found = np.flatnonzero(sums)
         weights, variance = noisy._noisy(sums[found], share, 1, len(sums))
-        return WeightedItemsets(gaussian_budget.pairs_of(found), weights, math.sqrt(variance))
+        pairs = np.argwhere(np.tri(len(levels[1].sets), k=-1))[found, ::-1].astype(np.int32)
+        return WeightedItemsets(pairs, weights, math.sqrt(variance), weights)
 
     patch.setattr(NoisyCounts, "_pairs", occurring)
 

@@ -4,7 +4,8 @@ of each segment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -146,10 +147,8 @@ class Transactions:
 
         Other purchases are returned as they are.
         """
-        if not self.together:
+        if not self.together or self.unit_offsets is None:
             return self
-        if self.unit_offsets is None or not self.units:
-            return replace(self, together=False)
         offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(
             self,
@@ -268,52 +267,35 @@ def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64
 class KeyedRows:
     """A chunk of rows: runs of items, and the keys of each run: its basket, user, segment and day.
 
-    Long formats and columns of lists both give rows of this form. A key is None if no row has one.
+    Long formats and columns of lists both give rows of this form.
 
     Attributes:
         lengths: How many items each row has, (rows,).
         codes: The provisional codes of the items, (sum of lengths,), -1 for a null.
-        baskets: The id of each row's basket; None if each row is a basket of its own.
-        users: The user of each row. With null the row is nobody's, and its basket is a unit.
-        segments: The place of each row's segment, int32 without nulls, >= 0. With days it is -1
-            for a row that only has a day.
-        days: The day of each row since 1970-01-01, int32 without nulls.
+        keys: The keys that rows have, (rows,) each. "baskets": the id of the basket; without it
+            each row is a basket of its own. "users": the user; with null the row is nobody's, and
+            its basket is a unit. "segments": the place of the segment, int32 without nulls, >= 0;
+            with days it is -1 for a row that only has a day. "days": the day since 1970-01-01,
+            int32 without nulls.
     """
 
     lengths: NDArray[np.integer]
     codes: Codes
-    baskets: pa.Array | None = None
-    users: pa.Array | None = None
-    segments: pa.Array | None = None
-    days: pa.Array | None = None
-
-    @property
-    def keys(self) -> dict[str, pa.Array]:
-        """The keys that there are, by the names of their attributes."""
-        keys = vars(self).items()
-        return {name: key for name, key in keys if isinstance(key, pa.Array)}
+    keys: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
         if not self.keys:
             return self
-        starts = np.flatnonzero(_changes([*self.keys.values()]))
+        changed = np.arange(len(self.codes)) == 0
+        for key in self.keys.values():
+            values = key.indices if pa.types.is_dictionary(key.type) else key
+            ends = numpy_of(pc.run_end_encode(values).run_ends)  # nulls are equal
+            changed[ends[:-1]] = True
+        starts = np.flatnonzero(changed)
         lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
-        places = arrow_of(starts)
-        baskets, users, segments, days = (
-            None if key is None else key.take(places)
-            for key in (self.baskets, self.users, self.segments, self.days)
-        )
-        return KeyedRows(lengths, self.codes, baskets, users, segments, days)
-
-    def without_nulls(self) -> KeyedRows:
-        """Return the rows without the nulls among their items."""
-        is_item = self.codes >= 0
-        if is_item.all():
-            return self
-        row = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        lengths = np.bincount(row[is_item], minlength=len(self.lengths))
-        return replace(self, codes=self.codes[is_item], lengths=lengths)
+        keys = {name: key.take(arrow_of(starts)) for name, key in self.keys.items()}
+        return KeyedRows(lengths, self.codes, keys)
 
 
 def assemble(
@@ -335,32 +317,31 @@ def assemble(
     """
     rows = _Collected()
     for chunk in chunks:
-        rows.add(chunk.without_nulls(), labels)
-    codes = _emptied(rows.codes)
-    sizes: NDArray[np.integer] = _emptied(rows.lengths)
-    segment = _joined(rows.keys["segments"]) if "segments" in rows.keys else None
-    basket, user = rows.baskets_and_users(len(sizes))
+        rows.add(chunk, labels)
+    codes, sizes, keys = _emptied(rows.codes), _emptied(rows.lengths), rows.keys
+    basket = np.arange(len(sizes), dtype=np.int32)
+    if "baskets" in keys:
+        basket = _numbered(keys["baskets"])
+    user = _units(keys["users"], basket) if "users" in keys else None
+    segment = _joined(keys["segments"]) if "segments" in keys else None
     days = None
-    if times is not None and basket is not None and segment is not None:
-        stay, user, segment, day = _of_periods(
-            times, basket, user, segment, _joined(rows.keys["days"])
-        )
+    if times is not None and segment is not None:
+        stay, user, segment, day = _of_periods(times, basket, user, segment, _joined(keys["days"]))
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
         if len(day):
             days = int(day.min()), int(day.max())
         if not segmented:
             segment = None
-    blocks = (codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
+    blocks = [codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES)]
     vocabulary, final = labels.finish(blocks)
-    unit_offsets = None
-    if basket is not None:
-        group, unit_offsets = _groups(basket, user, segment)
-        if segment is not None:  # all rows of a basket have the same
-            segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
-            segment_of[group] = segment
-            segment = segment_of
-        codes, sizes, final = _merged(codes, sizes, group, final)
-    offsets, items = _in_place(codes, sizes, final)
+    for block in blocks:
+        block[:] = final[block]
+    group, unit_offsets = _groups(basket, user, segment)
+    if segment is not None:  # all rows of a basket have the same
+        segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
+        segment_of[group] = segment
+        segment = segment_of
+    offsets, items = _in_place(codes, _merged(codes, sizes, group))
     return Transactions(
         offsets,
         items,
@@ -376,50 +357,41 @@ class _Collected:
     """The rows of all chunks, in order, kept within the memory limit.
 
     Attributes:
-        codes: The codes of all items, chunk by chunk.
+        codes: The codes of all items, without nulls, chunk by chunk.
         lengths: How many items each row has, chunk by chunk.
-        blank: How many rows were left out of lengths: they have neither items nor keys.
         keys: The keys of each chunk, by the names that they have in `KeyedRows`.
+        blank: How many rows were left out of lengths: they have neither items nor keys.
     """
 
     def __init__(self) -> None:
         self.codes: list[Codes] = []
         self.lengths: list[NDArray[np.int32]] = []
-        self.keys: dict[str, list[pa.Array]] = {}
+        self.keys = defaultdict[str, list[pa.Array]](list)
         self.blank = self._empty = self._bytes = 0
-        self._limit = memory.current()
 
     def add(self, rows: KeyedRows, labels: Labels) -> None:
-        """Add a chunk without nulls. Raises MemoryLimitError."""
-        self.codes.append(rows.codes)
-        lengths: NDArray[np.integer] = rows.lengths
-        self._empty += len(lengths) - int(np.count_nonzero(lengths))
+        """Add a chunk. Raises MemoryLimitError."""
+        codes, lengths = rows.codes, rows.lengths.astype(np.int32)
+        is_item = codes >= 0
+        if not is_item.all():
+            codes = codes[is_item]
+            lengths = np.diff(offsets_of(is_item)[offsets_of(lengths)]).astype(np.int32)
+        empty = int(np.count_nonzero(lengths == 0))
+        self._empty += empty
         if self._empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
-            self.blank += len(rows.lengths) - len(lengths)
-        self.lengths.append(lengths.astype(np.int32))
+            self.blank += empty
+        self.codes.append(codes)
+        self.lengths.append(lengths)
         for name, key in rows.keys.items():
-            self.keys.setdefault(name, []).append(key)
+            self.keys[name].append(key)
             # Dictionaries are shared.
             stored = key.indices if pa.types.is_dictionary(key.type) else key
             self._bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-        self._bytes += memory.ENTRY * len(rows.codes) + memory.ROW * len(lengths)
-        self._limit.check(self._bytes + memory.COPIES * labels.nbytes)
+        self._bytes += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
+        memory.current().check(self._bytes + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
-
-    def baskets_and_users(
-        self, rows: int
-    ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-        """Return the number of each row's basket, and of its user; None where there is no key."""
-        if {*self.keys} <= {"segments"}:
-            return None, None
-        basket, user = np.arange(rows, dtype=np.int32), None
-        if "baskets" in self.keys:
-            basket = _numbered(self.keys["baskets"])
-        if "users" in self.keys:
-            user = _units(self.keys["users"], basket)
-        return basket, user
 
 
 def _emptied(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
@@ -434,35 +406,23 @@ def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
 
 
 def _in_place(
-    codes: Codes, sizes: NDArray[np.integer], final: Codes
+    codes: Codes, sizes: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
-    offsets, rows = offsets_of(sizes), offsets_of(sizes)
-    end = 0
-    for first, last in _blocks(rows):
-        block = final[codes[rows[first] : rows[last]]]
-        ends, items = canonical_baskets(sizes[first:last], block)
-        offsets[first + 1 : last + 1] = end + ends[1:]
-        codes[end : end + len(items)] = items
-        end += len(items)
-    items = codes[:end]
+    offsets, ends = offsets_of(sizes), offsets_of(sizes)
+    firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], memory.ENTRIES)))
+    count = 0
+    for first, last in pairwise([*firsts.tolist(), len(sizes)]):
+        block = codes[ends[first] : ends[last]]
+        block_offsets, items = canonical_baskets(sizes[first:last], block)
+        offsets[first + 1 : last + 1] = count + block_offsets[1:]
+        codes[count : count + len(items)] = items
+        count += len(items)
+    items = codes[:count]
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
-    if end <= len(codes) * 3 // 4:
+    if count <= len(codes) * 3 // 4:
         items = items.copy()
     return offsets, items
-
-
-def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:
-    """Return which entries differ from the one before in any key, (entries,): the first does.
-
-    Nulls are equal.
-    """
-    changed: NDArray[np.bool_] = np.arange(len(keys[0])) == 0
-    for key in keys:
-        values = key.indices if pa.types.is_dictionary(key.type) else key
-        ends = numpy_of(pc.run_end_encode(values).run_ends)
-        changed[ends[:-1]] = True
-    return changed
 
 
 def _of_periods(
@@ -588,60 +548,18 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
 
 
 def _merged(
-    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
-) -> tuple[Codes, NDArray[np.integer], Codes]:
-    """Bring the rows of each basket together.
+    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Bring the items of each basket together, in place; return how many each basket has.
 
-    Returns the codes, the sizes of the baskets, and the final code of each code as it is then.
+    group: the number of each row's basket.
     """
-    if not len(sizes):
-        return codes, sizes, final
-    if (group[1:] < group[:-1]).any():
-        if len(codes) < 2 * len(sizes):  # most rows have one item
-            lengths = _sort_items(codes, np.repeat(group, sizes), final, int(group.max()) + 1)
-            return codes, lengths, np.arange(len(final), dtype=np.int32)
-        order = group.astype(np.int64) << 32
-        order |= np.arange(len(group))
-        order.sort()
-        order &= 0xFFFFFFFF
-        codes = _in_order(codes, sizes, order)
-        sizes, group = sizes[order], group[order]
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    return codes, np.add.reduceat(sizes, first, dtype=np.int64), final
-
-
-def _sort_items(
-    codes: Codes, basket: NDArray[np.integer], final: Codes, baskets: int
-) -> NDArray[np.integer]:
-    """Make codes final, and sort them by the number of their basket; return how many each has."""
-    key = basket.astype(np.int64)
+    if (group[1:] >= group[:-1]).all():
+        return np.bincount(group, sizes).astype(np.int64)
+    key = np.repeat(group, sizes).astype(np.int64)
     key <<= 32
-    for start in range(0, len(codes), memory.ENTRIES):
-        block = slice(start, start + memory.ENTRIES)
-        key[block] |= final[codes[block]]
+    key |= codes
     key.sort()
     np.copyto(codes.view(np.uint32), key, casting="unsafe")  # the low half, which is the code
     key >>= 32
-    return np.bincount(key, minlength=baskets)
-
-
-def _in_order(codes: Codes, sizes: NDArray[np.integer], order: NDArray[np.int64]) -> Codes:
-    """Return the codes of rows in another order, some rows at a time."""
-    starts = offsets_of(sizes)[:-1]
-    offsets = offsets_of(sizes[order])
-    ordered = np.empty_like(codes)
-    for first, last in _blocks(offsets):
-        rows, begin, end = order[first:last], offsets[first], offsets[last]
-        before = np.repeat(starts[rows] - offsets[first:last], sizes[rows])
-        ordered[begin:end] = codes[before + np.arange(begin, end)]
-    return ordered
-
-
-def _blocks(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end of ranges of baskets, or rows, that are copied at a time."""
-    first, baskets = 0, len(offsets) - 1
-    while first < baskets:
-        most = offsets[first] + memory.ENTRIES
-        last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
-        yield first, last
-        first = last
+    return np.bincount(key, minlength=int(group.max()) + 1)

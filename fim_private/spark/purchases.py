@@ -452,7 +452,7 @@ def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
         ends = 4 * offsets_of(rows.lengths)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(rows.codes)]
         values = pa.Array.from_buffers(pa.large_binary(), len(rows.lengths), buffers)
-        yield pa.RecordBatch.from_pydict(rows.keys | {"codes": values})
+        yield pa.RecordBatch.from_pydict({**rows.keys, "codes": values})
 
 
 @dataclass(frozen=True)
@@ -511,14 +511,7 @@ class _Assembly:
 
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    codes = columns["codes"].to_pylist()
+    keys = dict(zip(batch.schema.names, batch.columns, strict=True))
+    codes = keys.pop("codes").to_pylist()
     lengths = np.array([len(row) // 4 for row in codes], dtype=np.int32)
-    return KeyedRows(
-        lengths,
-        np.frombuffer(b"".join(codes), dtype=np.int32),
-        columns.get("baskets"),
-        columns.get("users"),
-        columns.get("segments"),
-        columns.get("days"),
-    )
+    return KeyedRows(lengths, np.frombuffer(b"".join(codes), dtype=np.int32), keys)

@@ -382,7 +382,7 @@ def _notes_of_first_rows(
     The first rows are enough. is_named: whether somebody named the column of users.
     """
     read_as = data.read_as
-    if data.missing_user is None or read_as is None or table is None:
+    if data.reading.missing_user is None or read_as is None or table is None:
         return
     user, basket = read_as.user, read_as.basket
     if user is None or basket is None or user == basket:
@@ -667,7 +667,7 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
     if read_as.form == InputForm.ONE_HOT:
         yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case:
+    if not data.reading.fold_case:
         yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
 
 

@@ -92,7 +92,7 @@ def is_query(source: Source, options: Reading) -> bool:
     """
     match source:
         case InMemory(Transactions() as transactions):
-            return transactions.query
+            return transactions.reading.from_query
         case InMemory():
             return frames.may_be_query(source)
     return options.query is not None
@@ -110,26 +110,10 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
         purchases = _read(source, options)
     if purchases.read_as is not None:
         _LOGGER.info("Read as %s.", purchases.read_as)
-    purchases = replace(
-        purchases,
-        missing_user=options.missing_user,
-        where=None if options.where is None else str(options.where),
-        query=options.from_query,
-        fold_case=options.fold_case,
-        time_format=None if options.time_format is None else str(options.time_format),
-    )
-    segments = [purchases]
-    if options.parts is not None:
-        segments = members(purchases, options.parts)
-        if options.user is None:
-            # Among segments a basket was a unit of its own, with its rows of each; in a segment it
-            # is a basket.
-            segments = [replace(segment, unit_offsets=None) for segment in segments]
-    if options.user is not None and not purchases.by_user:
-        # A table without rows has no users to tell apart; the guarantee is for users all the same.
-        no_users = np.zeros(1, dtype=np.int64)
-        segments = [replace(segment, unit_offsets=no_users) for segment in segments]
-    return segments
+    purchases = replace(purchases, reading=options)
+    if options.parts is None:
+        return [purchases]
+    return members(purchases, options.parts, by_user=options.user is not None)
 
 
 def _refuse_reading_again(options: Reading) -> None:

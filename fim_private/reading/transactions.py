@@ -5,7 +5,7 @@ of each segment.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.contribution_bounds import (
-    LabelDigests,
     drawn_baskets,
     first_of_basket,
     first_of_unit,
+    label_digests,
 )
 from fim_private.reading.labels import Codes, Labels, Vocabulary
-from fim_private.reading.options import Segments, Times
+from fim_private.reading.options import Reading, Segments, Times
 from fim_private.reading.values import arrow_of, decoded, null_mask, numpy_of, offsets_of
 
 # So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
@@ -64,15 +64,11 @@ class Transactions:
         items: (entries,) codes into the vocabulary, strictly ascending inside a basket.
         vocabulary: The labels of the items.
         unit_offsets: (units + 1,), the first basket of each unit; None if every basket is a unit.
-        missing_user: The rule for rows without a user that the purchases were read by.
         blank: How many baskets without an item there are besides, such as blank lines. 0 for users.
         segments: (baskets,), the place of each basket's segment in a public list, or None.
         read_as: The form, dialect and columns that were read.
         rows: How many rows the table has.
-        where: The condition that the rows were read by.
-        query: Whether a query chose the rows.
-        fold_case: Whether labels were read in small letters.
-        time_format: The format that times were read by.
+        reading: How the purchases were read, such as the rule for rows without a user.
         together: Whether a user has an itemset if all of their baskets together hold it, and not
             only if one of them does.
         days: The first and the last day of a basket, since 1970-01-01; None without times.
@@ -82,15 +78,11 @@ class Transactions:
     items: NDArray[np.int32]
     vocabulary: Vocabulary
     unit_offsets: NDArray[np.int64] | None = None
-    missing_user: str | None = None
     blank: int = 0
     segments: NDArray[np.int32] | None = None
     read_as: ReadAs | None = field(default=None, compare=False)
     rows: int | None = field(default=None, compare=False)
-    where: str | None = field(default=None, compare=False)
-    query: bool = field(default=False, compare=False)
-    fold_case: bool = field(default=False, compare=False)
-    time_format: str | None = field(default=None, compare=False)
+    reading: Reading = field(default_factory=Reading, compare=False)
     together: bool = False
     days: tuple[int, int] | None = field(default=None, compare=False)
 
@@ -167,7 +159,10 @@ class Transactions:
         return replace(self, items=items, vocabulary=self.vocabulary.only(occurs))
 
     def capped(
-        self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None
+        self,
+        most_items: int,
+        most_baskets: int,
+        digest_of: Callable[[int], bytes] | None = None,
     ) -> Transactions:
         """Return the first items of each basket, in label order, and not all baskets of a user.
 
@@ -177,16 +172,15 @@ class Transactions:
         Args:
             most_items: How many items of a basket count.
             most_baskets: How many baskets of a user count.
-            digests: The digest of each code's label, if the vocabulary does not have the labels.
+            digest_of: Returns the digest of a code's label; None for that in the vocabulary.
         """
         if self.together:
-            return self.united().capped(most_items, most_baskets, digests)
+            return self.united().capped(most_items, most_baskets, digest_of)
         cut = self._with(first_of_basket(self.offsets, most_items))
         if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
             return cut
-        if digests is None:
-            digests = LabelDigests(self.vocabulary.label)
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digests, most_baskets)
+        digest_of = digest_of or label_digests(self.vocabulary.label)
+        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digest_of, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
@@ -207,23 +201,30 @@ class Transactions:
         return replace(self, offsets=offsets_of(stay)[self.offsets], items=self.items[stay])
 
 
-def members(data: Transactions, segments: Segments) -> list[Transactions]:
+def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
     A unit counts in the `segments.most` segments with most of its baskets; of equals the first in
     the public list counts. The unit alone decides in which it counts, and with which baskets.
+
+    Args:
+        data: The purchases, with segments. If units are baskets, one is what it has in all of them.
+        segments: The public list.
+        by_user: Whether units are users.
     """
     assert data.segments is not None
-    unit = np.arange(data.units, dtype=np.int64)
-    if data.unit_offsets is not None:
-        unit = np.repeat(unit, np.diff(data.unit_offsets))
-    pair = unit * len(segments.names) + data.segments
-    pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
-    rank = _ranks(*np.divmod(pairs, len(segments.names)), baskets)
+    assert data.unit_offsets is not None
+    unit = np.repeat(np.arange(data.units, dtype=np.int64), np.diff(data.unit_offsets))
+    count = len(segments.names)
+    pairs, place, baskets = np.unique(
+        unit * count + data.segments, return_inverse=True, return_counts=True
+    )
+    rank = _ranks(*np.divmod(pairs, count), baskets)
     counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
-    ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
-    return [_only(data, counted[start:end], unit) for start, end in pairwise(ends)]
+    ends = np.searchsorted(data.segments[counted], np.arange(count + 1))
+    owner = unit if by_user else None
+    return [_only(data, counted[start:end], owner) for start, end in pairwise(ends)]
 
 
 def _ranks(
@@ -242,17 +243,19 @@ def _ranks(
     return ranks
 
 
-def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
+def _only(
+    data: Transactions, baskets: NDArray[np.int64], owner: NDArray[np.int64] | None
+) -> Transactions:
     """Return some baskets, ascending, and the units that have one of them.
 
-    unit: the unit of each basket of the data.
+    owner: the user of each basket of the data; None if each of these baskets is a unit.
     """
     lengths = np.diff(data.offsets)[baskets]
     offsets = offsets_of(lengths)
     entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
     unit_offsets = None
-    if data.unit_offsets is not None:  # the last bound is there even without baskets
-        unit_offsets = np.flatnonzero(np.diff(unit[baskets], prepend=-1, append=-2))
+    if owner is not None:  # the last bound is there even without baskets
+        unit_offsets = np.flatnonzero(np.diff(owner[baskets], prepend=-1, append=-2))
     return replace(
         data,
         offsets=offsets,
@@ -294,7 +297,8 @@ class KeyedRows:
             changed[ends[:-1]] = True
         starts = np.flatnonzero(changed)
         lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
-        keys = {name: key.take(arrow_of(starts)) for name, key in self.keys.items()}
+        places = arrow_of(starts)
+        keys = {name: key.take(places) for name, key in self.keys.items()}
         return KeyedRows(lengths, self.codes, keys)
 
 
@@ -492,8 +496,8 @@ def _groups(
 def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
     """Number distinct pairs of numbers >= 0, in the order in which they first appear."""
     if len(second) and second.max() < 4 * len(second):
-        rows = np.arange(len(second), dtype=np.int32 if len(second) < 1 << 31 else np.int64)
-        first_rows = np.empty(int(second.max()) + 1, dtype=rows.dtype)
+        rows = np.arange(len(second))
+        first_rows = np.empty(int(second.max()) + 1, dtype=np.int64)
         first_rows[second[::-1]] = rows[::-1]  # of equal numbers the first is written last
         first_row = first_rows[second]
         if (first[first_row] == first).all():  # which pair it is follows from the second number
@@ -511,7 +515,7 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     named = _numbered([chunk.drop_null() for chunk in users])
     users.clear()
     unit[~nobody] = named
-    unit[nobody] = named.max(initial=-1) + 1 + _numbered([arrow_of(basket[nobody])])
+    unit[nobody] = named.max(initial=-1) + 1 + _occurring(basket[nobody])
     return unit
 
 
@@ -523,12 +527,11 @@ def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
     """
     keys = pa.chunked_array([decoded(chunk) for chunk in chunks])
     chunks.clear()
-    if pa.types.is_signed_integer(keys.type) and len(keys) and not _ascend(keys):
+    if pa.types.is_signed_integer(keys.type) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place = _joined(keys.chunks).astype(np.int64) - low
-            return _occurring(place)
+            return _occurring(_joined(keys.chunks).astype(np.int64) - low)
     return _numbers_by_appearance(keys)
 
 
@@ -538,12 +541,10 @@ def _ascend(keys: pa.ChunkedArray) -> bool:
 
 def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
     """Number distinct keys, no nulls, in the order in which they first appear."""
-    if not len(keys):
-        return np.empty(0, dtype=np.int32)
     if _ascend(keys):
         # Not combine_chunks: of no chunks it makes an array by importing pandas.
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
-        return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
+        return np.cumsum(np.concatenate([[False], *changed])[: len(keys)], dtype=np.int32)
     return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
 
 

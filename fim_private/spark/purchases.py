@@ -491,11 +491,9 @@ class _Assembly:
             purchases = replace(purchases, unit_offsets=np.zeros(1, dtype=np.int64))
         segments = [purchases]
         if roles.parts is not None:
-            # A basket was a unit of its own, with what it has in each segment; in a segment it is a
-            # basket.
-            segments = [] if purchases.segments is None else members(purchases, roles.parts)
-            if not by_user:
-                segments = [replace(segment, unit_offsets=None) for segment in segments]
+            segments = []
+            if purchases.segments is not None:
+                segments = members(purchases, roles.parts, by_user=by_user)
         for place, segment in enumerate(segments):
             counting = self.applied(segment.without(self.excluded))
             # With the codes of before: the labels are codes, which they were.

@@ -41,7 +41,7 @@ from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
 from fim_private.reading.sources import file_table, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
-from fim_private.reading.values import arrow_strings, present
+from fim_private.reading.values import arrow_strings
 
 _LOGGER = logging.getLogger(__name__)  # tells form and columns, nothing of the rows
 _NAMES = "item items item_id itemid product products product_id productid product_name name label"
@@ -290,7 +290,7 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
     for batch in source.batches(Roles(InputForm.LONG, tuple(names)).wanted):
         codes.append(labels.encode(plain(batch.column(item))))
         if label is not None:
-            texts += present(as_texts(plain(batch.column(label)))).to_pylist()
+            texts += as_texts(plain(batch.column(label))).to_pylist()
     vocabulary, final = _finished(labels, codes, source.name)
     label_of: dict[Item, str] = {}
     for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):

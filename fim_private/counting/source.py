@@ -547,7 +547,7 @@ class LocalSource:
     @property
     def missing_user(self) -> str | None:
         """How rows without a user were read, as in read_transactions."""
-        return self.transactions.missing_user
+        return self.transactions.reading.missing_user
 
     @property
     def units(self) -> int:

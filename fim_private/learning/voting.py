@@ -426,10 +426,8 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
             data.items[spread(starts, lengths)],
             data.vocabulary,
             unit_offsets,
-            data.missing_user,
             blank_units,
-            where=data.where,
-            query=data.query,
+            reading=data.reading,
         ).of_occurring_items()
 
 
@@ -587,8 +585,8 @@ def voted(
         privacy_unit="user" if purchases.by_user else "basket",
         private=run.randomness.private,
         units=purchases.units if units_are_public else None,
-        missing_user=purchases.missing_user,
-        where=purchases.where,
+        missing_user=purchases.reading.missing_user,
+        where=run.where,
         scope=opened.scope,
         charged=charged,
     )

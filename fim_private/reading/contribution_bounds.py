@@ -5,7 +5,8 @@ No step looks at two units, so a cut in one changes nothing about another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from hashlib import blake2b
 
 import numpy as np
@@ -43,7 +44,7 @@ def drawn_baskets(
     items: NDArray[np.int32],
     offsets: NDArray[np.int64],
     unit_offsets: NDArray[np.int64],
-    digests: Mapping[int, bytes],
+    digest_of: Callable[[int], bytes],
     count: int,
 ) -> NDArray[np.bool_]:
     """Return which baskets count if no unit may have more than count >= 1: (baskets,).
@@ -51,8 +52,8 @@ def drawn_baskets(
     If a unit has at most `count` baskets all count. If it has more, equal baskets are one, and
     empty ones take no place. The first `count` of the others stay, in an order by digests of their
     content, mixed with that of the whole unit. Otherwise all units would lose the same itemsets.
-    Neither ids nor the order of rows matter, because other units could change these. digests: of
-    the label of each code.
+    Neither ids nor the order of rows matter, because other units could change these. digest_of:
+    returns the digest of a code's label.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
@@ -64,7 +65,7 @@ def drawn_baskets(
         distinct = {codes: basket for basket, codes in enumerate(contents, first) if codes}
         # They are sorted because the order of codes, which is that of labels, depends on whether a
         # label is a number or its text.
-        of_basket = {codes: _digest(sorted(digests[code] for code in codes)) for codes in distinct}
+        of_basket = {codes: _digest(sorted(map(digest_of, codes))) for codes in distinct}
         of_unit = _digest(sorted(of_basket.values()))
         order = sorted(distinct, key=lambda codes: (_digest([of_unit, of_basket[codes]]), codes))
         counts[first:last] = False
@@ -72,18 +73,9 @@ def drawn_baskets(
     return counts
 
 
-class LabelDigests(dict[int, bytes]):
-    """The digest of each code's label, by its text: 39 and "39" have the same.
-
-    Each is made when it is first needed.
-    """
-
-    def __init__(self, label: Callable[[int], object]) -> None:
-        super().__init__()
-        self._label = label
-
-    def __missing__(self, code: int) -> bytes:
-        return self.setdefault(code, text_digest(str(self._label(code))))
+def label_digests(label: Callable[[int], object]) -> Callable[[int], bytes]:
+    """Return what gives the digest of a code's label, by its text: 39 and "39" have the same."""
+    return cache(lambda code: text_digest(str(label(code))))
 
 
 def text_digest(text: str) -> bytes:

@@ -527,7 +527,7 @@ class _Seen:
         The first rows are enough.
         """
         user, basket, table = self.read_as.user, self.read_as.basket, self.attempt.table
-        if self.data.missing_user is None or table is None:
+        if self.data.reading.missing_user is None or table is None:
             return
         if user is None or basket is None or user == basket:
             return
@@ -619,7 +619,7 @@ class _Seen:
             )
         if read_as.form == InputForm.ONE_HOT:
             yield "Where a cell is a quantity, each above 0 counts as 1."
-        if not data.fold_case:
+        if not data.reading.fold_case:
             yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, count
 
 import numpy as np
 import pyarrow as pa
@@ -78,17 +79,11 @@ class Vocabulary:
 
     def codes_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         """Return for each code that of the same label in a vocabulary, or -1: (len(self),)."""
-        return np.concatenate(
-            [vocabulary._places(arrow_of(self.integers)), vocabulary._places(self.strings)]
-        )
-
-    def _places(self, labels: pa.Array) -> NDArray[np.int32]:
-        """Return the code of each of some labels, all integers or all strings, or -1."""
-        same_kind, start = self.strings, len(self.integers)
-        if pa.types.is_integer(labels.type):
-            same_kind, start = arrow_of(self.integers), 0
-        place = pc.index_in(labels, value_set=same_kind)
-        return np.where(null_mask(place), -1, numpy_of(place) + start).astype(np.int32)
+        integers = pc.index_in(arrow_of(self.integers), value_set=arrow_of(vocabulary.integers))
+        strings = pc.index_in(self.strings, value_set=vocabulary.strings)
+        codes = np.append(numpy_of(integers), numpy_of(strings) + len(vocabulary.integers))
+        is_absent = np.append(null_mask(integers), null_mask(strings))
+        return np.where(is_absent, -1, codes).astype(np.int32)
 
 
 def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -173,7 +168,7 @@ class Labels:
         self._where, self._fold_case = where, fold_case
         self._known, self._size, self._bytes = known, count, 0
         self._dictionaries: list[pa.Array] = []
-        self._previous: tuple[pa.Array, Codes] | None = None
+        self._previous = pa.nulls(0), np.full(1, -1, dtype=np.int32)
 
     @property
     def nbytes(self) -> int:
@@ -188,13 +183,12 @@ class Labels:
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
-        if pa.types.is_null(values.type):
-            return np.full(len(values), -1, dtype=np.int32)
         if not pa.types.is_dictionary(values.type):
-            values = _converted(values, pc.dictionary_encode, self._where)
+            with _label_errors(values.type, self._where):
+                values = values.dictionary_encode()
         codes, place = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
-            place = np.where(null_mask(values.indices), len(codes) - 1, place.astype(np.int64))
+            place = np.where(null_mask(values.indices), -1, place.astype(np.int64))
         return np.take(codes, place)
 
     def encode_lists(
@@ -223,24 +217,22 @@ class Labels:
         used = np.zeros(self._size + 1, dtype=bool)  # one slot more, the last, takes the nulls
         for codes in chunks:
             used[codes] = True
+        used[-1] = False
         dictionaries = self._dictionaries or [arrow_strings([])]
         if len({labels.type for labels in dictionaries}) > 1:
             dictionaries = [labels.cast(pa.string()) for labels in dictionaries]
-        merged = pc.dictionary_encode(pa.concat_arrays(dictionaries))
-        position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
-        occurs = np.zeros(len(merged.dictionary) + 1, dtype=bool)
-        occurs[position[used[:-1]]] = True
-        used = occurs[:-1]
-        vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)))
-        final = np.full(len(used) + 1, -1, dtype=np.int32)  # the last is that of nulls
-        final[:-1][used] = code
-        return vocabulary, final[position]
+        occurring = pa.concat_arrays(dictionaries).filter(arrow_of(used[:-1])).dictionary_encode()
+        vocabulary, code = canonical_vocabulary(occurring.dictionary)
+        final = np.full(self._size + 1, -1, dtype=np.int32)  # the last is that of nulls
+        final[used] = code[numpy_of(occurring.indices)]
+        return vocabulary, final
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
         """Return the code of each label of a dictionary, and -1 for a null as the last."""
         # Batches of a file often share one.
-        if self._previous is not None and dictionary.equals(self._previous[0]):
-            return self._previous[1]
+        previous, codes = self._previous
+        if dictionary.equals(previous):
+            return codes
         labels = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
         codes[np.append(null_mask(labels), True)] = -1
@@ -257,8 +249,8 @@ class Labels:
     def _of_objects(self, values: Collection[object]) -> Codes:
         # True, 1 and 1.0 are one key to a dict
         if not set(map(type, values)) <= {int, str, type(None)}:
-            values = [_python_label(value) for value in values]
-        place = {value: number for number, value in enumerate(dict.fromkeys(values))}
+            values = [*map(_python_label, values)]
+        place = defaultdict[object, int](count().__next__)
         place_of = np.fromiter(map(place.__getitem__, values), dtype=np.intp, count=len(values))
         try:
             distinct = arrow_strings(["" if value is None else str(value) for value in place])
@@ -269,19 +261,15 @@ class Labels:
         return self.encode(distinct)[place_of]
 
 
-def _python_label(value: object) -> Item | None:
+def _python_label(value: object) -> str | None:
     if is_missing(value):
         return None
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, int | float | Decimal | np.integer | np.floating) and not isinstance(
-        value, bool | np.timedelta64
-    ):
-        number = integer_or_text(value)
-        return number if isinstance(number, int) else str(number)
-    raise DataError(
-        f"items must be numbers or strings, not {type(value).__name__}; convert them first"
-    )
+    is_label = isinstance(value, str | int | float | Decimal | np.integer | np.floating)
+    if not is_label or isinstance(value, bool | np.timedelta64):
+        raise DataError(
+            f"items must be numbers or strings, not {type(value).__name__}; convert them first"
+        )
+    return str(integer_or_text(value))
 
 
 def basket_of(value: object) -> Collection[object]:
@@ -309,7 +297,7 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
         if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
             return whole
         return whole.cast(pa.string())
-    texts = present(as_texts(labels, where))
+    texts = as_texts(labels, where)
     if fold_case:
         small = [text and folded(text) for text in texts.to_pylist()]
         texts = pa.array(small, pa.string())
@@ -318,7 +306,7 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
 
 def as_printed(values: pa.Array, where: str = "the table") -> pa.Array:
     """Return values as items print, (n,) Arrow string: bare texts, integers without a point."""
-    return integers_as_printed(present(as_texts(values, where)))
+    return integers_as_printed(as_texts(values, where))
 
 
 def is_list_type(kind: pa.DataType) -> bool:
@@ -334,35 +322,32 @@ def is_text_type(kind: pa.DataType) -> bool:
     return kind in (*texts, *bytes_of_any_length) or pa.types.is_fixed_size_binary(kind)
 
 
-def _converted(values: pa.Array, convert: Callable[[pa.Array], pa.Array], where: str) -> pa.Array:
+@contextmanager
+def _label_errors(kind: pa.DataType, where: str) -> Iterator[None]:
+    """Raise an error of Arrow, whose text may quote a value, as DataError."""
     try:
-        return convert(values)
-    except pa.ArrowException:  # its own text may quote a value
+        yield
+    except pa.ArrowException:
+        if is_text_type(kind):
+            raise not_utf8(where) from None
         problem = "which cannot be labels; make them strings or integers"
-        kind = shown_type(values.type)
-        raise DataError(f"{where} has items of type {kind}, {problem}") from None
+        raise DataError(f"{where} has items of type {shown_type(kind)}, {problem}") from None
 
 
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null.
+    """Return labels as bare texts, (n,) Arrow string; null for none.
 
-    Raises DataError for values that are no texts.
+    Whole floats have no point. Raises DataError for values that are no texts.
     """
     values = decoded(values)
-    kind = values.type
-    if pa.types.is_float16(kind):
-        return as_texts(values.cast(pa.float32()), where)
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(values.type):
+        values = present(values)
         numbers = numpy_of(values)
-        whole = np.isfinite(numbers) & (np.abs(numbers) < 1e18) & (np.floor(numbers) == numbers)
+        whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)
         integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
         texts = pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
-        return null_where(arrow_of(np.isnan(numbers) | null_mask(values)), texts)
-    if not is_text_type(kind):
-        return _converted(values, lambda labels: labels.cast(pa.string()), where)
-    try:
-        strings = values.cast(pa.string())
-        strings.validate(full=True)
-    except pa.ArrowException:
-        raise not_utf8(where) from None
-    return strings
+        return null_where(values.is_null(), texts)
+    with _label_errors(values.type, where):
+        texts = values.cast(pa.string())
+        texts.validate(full=True)
+    return present(texts)

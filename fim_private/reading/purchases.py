@@ -41,7 +41,7 @@ from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
 from fim_private.reading.sources import file_table, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
-from fim_private.reading.values import arrow_strings, present
+from fim_private.reading.values import arrow_strings
 
 _LOGGER = logging.getLogger(__name__)  # tells form and columns, nothing of the rows
 _NAMES = "item items item_id itemid product products product_id productid product_name name label"
@@ -92,7 +92,7 @@ def is_query(source: Source, options: Reading) -> bool:
     """
     match source:
         case InMemory(Transactions() as transactions):
-            return transactions.query
+            return transactions.reading.from_query
         case InMemory():
             return frames.may_be_query(source)
     return options.query is not None
@@ -110,26 +110,10 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
         purchases = _read(source, options)
     if purchases.read_as is not None:
         _LOGGER.info("Read as %s.", purchases.read_as)
-    purchases = replace(
-        purchases,
-        missing_user=options.missing_user,
-        where=None if options.where is None else str(options.where),
-        query=options.from_query,
-        fold_case=options.fold_case,
-        time_format=None if options.time_format is None else str(options.time_format),
-    )
-    segments = [purchases]
-    if options.parts is not None:
-        segments = members(purchases, options.parts)
-        if options.user is None:
-            # Among segments a basket was a unit of its own, with its rows of each; in a segment it
-            # is a basket.
-            segments = [replace(segment, unit_offsets=None) for segment in segments]
-    if options.user is not None and not purchases.by_user:
-        # A table without rows has no users to tell apart; the guarantee is for users all the same.
-        no_users = np.zeros(1, dtype=np.int64)
-        segments = [replace(segment, unit_offsets=no_users) for segment in segments]
-    return segments
+    purchases = replace(purchases, reading=options)
+    if options.parts is None:
+        return [purchases]
+    return members(purchases, options.parts, by_user=options.user is not None)
 
 
 def _refuse_reading_again(options: Reading) -> None:
@@ -306,7 +290,7 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
     for batch in source.batches(Roles(InputForm.LONG, tuple(names)).wanted):
         codes.append(labels.encode(plain(batch.column(item))))
         if label is not None:
-            texts += present(as_texts(plain(batch.column(label)))).to_pylist()
+            texts += as_texts(plain(batch.column(label))).to_pylist()
     vocabulary, final = _finished(labels, codes, source.name)
     label_of: dict[Item, str] = {}
     for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):

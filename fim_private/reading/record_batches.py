@@ -352,11 +352,16 @@ def _keyed(
 ) -> KeyedRows:
     """Return the rows of a batch with their users, baskets, segments and days."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    users = None if roles.user is None else by_value(columns[roles.user])
-    baskets = None
+    keys = {}
     if roles.basket:  # none of its columns lacks a value
-        baskets = by_value(joint_items([columns[name] for name in roles.basket]))
-    return KeyedRows(lengths, codes, baskets, users, columns.get(SEGMENT), columns.get(DAY))
+        keys["baskets"] = by_value(joint_items([columns[name] for name in roles.basket]))
+    if roles.user is not None:
+        keys["users"] = by_value(columns[roles.user])
+    if SEGMENT in columns:
+        keys["segments"] = columns[SEGMENT]
+    if DAY in columns:
+        keys["days"] = columns[DAY]
+    return KeyedRows(lengths, codes, keys)
 
 
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:

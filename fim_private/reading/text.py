@@ -271,7 +271,7 @@ def _rows_of_lists(
 ) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
     codes = labels.encode(arrow_strings([*chain.from_iterable(baskets)]))
-    return KeyedRows(lengths, codes, users=users)
+    return KeyedRows(lengths, codes, {} if users is None else {"users": users})
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:

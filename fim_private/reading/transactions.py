@@ -4,7 +4,8 @@ of each segment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -16,13 +17,13 @@ from numpy.typing import NDArray
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.contribution_bounds import (
-    LabelDigests,
     drawn_baskets,
     first_of_basket,
     first_of_unit,
+    label_digests,
 )
 from fim_private.reading.labels import Codes, Labels, Vocabulary
-from fim_private.reading.options import Segments, Times
+from fim_private.reading.options import Reading, Segments, Times
 from fim_private.reading.values import arrow_of, decoded, null_mask, numpy_of, offsets_of
 
 # So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
@@ -63,15 +64,11 @@ class Transactions:
         items: (entries,) codes into the vocabulary, strictly ascending inside a basket.
         vocabulary: The labels of the items.
         unit_offsets: (units + 1,), the first basket of each unit; None if every basket is a unit.
-        missing_user: The rule for rows without a user that the purchases were read by.
         blank: How many baskets without an item there are besides, such as blank lines. 0 for users.
         segments: (baskets,), the place of each basket's segment in a public list, or None.
         read_as: The form, dialect and columns that were read.
         rows: How many rows the table has.
-        where: The condition that the rows were read by.
-        query: Whether a query chose the rows.
-        fold_case: Whether labels were read in small letters.
-        time_format: The format that times were read by.
+        reading: How the purchases were read, such as the rule for rows without a user.
         together: Whether a user has an itemset if all of their baskets together hold it, and not
             only if one of them does.
         days: The first and the last day of a basket, since 1970-01-01; None without times.
@@ -81,15 +78,11 @@ class Transactions:
     items: NDArray[np.int32]
     vocabulary: Vocabulary
     unit_offsets: NDArray[np.int64] | None = None
-    missing_user: str | None = None
     blank: int = 0
     segments: NDArray[np.int32] | None = None
     read_as: ReadAs | None = field(default=None, compare=False)
     rows: int | None = field(default=None, compare=False)
-    where: str | None = field(default=None, compare=False)
-    query: bool = field(default=False, compare=False)
-    fold_case: bool = field(default=False, compare=False)
-    time_format: str | None = field(default=None, compare=False)
+    reading: Reading = field(default_factory=Reading, compare=False)
     together: bool = False
     days: tuple[int, int] | None = field(default=None, compare=False)
 
@@ -146,10 +139,8 @@ class Transactions:
 
         Other purchases are returned as they are.
         """
-        if not self.together:
+        if not self.together or self.unit_offsets is None:
             return self
-        if self.unit_offsets is None or not self.units:
-            return replace(self, together=False)
         offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(
             self,
@@ -168,7 +159,10 @@ class Transactions:
         return replace(self, items=items, vocabulary=self.vocabulary.only(occurs))
 
     def capped(
-        self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None
+        self,
+        most_items: int,
+        most_baskets: int,
+        digest_of: Callable[[int], bytes] | None = None,
     ) -> Transactions:
         """Return the first items of each basket, in label order, and not all baskets of a user.
 
@@ -178,16 +172,15 @@ class Transactions:
         Args:
             most_items: How many items of a basket count.
             most_baskets: How many baskets of a user count.
-            digests: The digest of each code's label, if the vocabulary does not have the labels.
+            digest_of: Returns the digest of a code's label; None for that in the vocabulary.
         """
         if self.together:
-            return self.united().capped(most_items, most_baskets, digests)
+            return self.united().capped(most_items, most_baskets, digest_of)
         cut = self._with(first_of_basket(self.offsets, most_items))
         if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
             return cut
-        if digests is None:
-            digests = LabelDigests(self.vocabulary.label)
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digests, most_baskets)
+        digest_of = digest_of or label_digests(self.vocabulary.label)
+        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digest_of, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
@@ -208,23 +201,30 @@ class Transactions:
         return replace(self, offsets=offsets_of(stay)[self.offsets], items=self.items[stay])
 
 
-def members(data: Transactions, segments: Segments) -> list[Transactions]:
+def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
     A unit counts in the `segments.most` segments with most of its baskets; of equals the first in
     the public list counts. The unit alone decides in which it counts, and with which baskets.
+
+    Args:
+        data: The purchases, with segments. If units are baskets, one is what it has in all of them.
+        segments: The public list.
+        by_user: Whether units are users.
     """
     assert data.segments is not None
-    unit = np.arange(data.units, dtype=np.int64)
-    if data.unit_offsets is not None:
-        unit = np.repeat(unit, np.diff(data.unit_offsets))
-    pair = unit * len(segments.names) + data.segments
-    pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
-    rank = _ranks(*np.divmod(pairs, len(segments.names)), baskets)
+    assert data.unit_offsets is not None
+    unit = np.repeat(np.arange(data.units, dtype=np.int64), np.diff(data.unit_offsets))
+    count = len(segments.names)
+    pairs, place, baskets = np.unique(
+        unit * count + data.segments, return_inverse=True, return_counts=True
+    )
+    rank = _ranks(*np.divmod(pairs, count), baskets)
     counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
-    ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
-    return [_only(data, counted[start:end], unit) for start, end in pairwise(ends)]
+    ends = np.searchsorted(data.segments[counted], np.arange(count + 1))
+    owner = unit if by_user else None
+    return [_only(data, counted[start:end], owner) for start, end in pairwise(ends)]
 
 
 def _ranks(
@@ -243,17 +243,19 @@ def _ranks(
     return ranks
 
 
-def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
+def _only(
+    data: Transactions, baskets: NDArray[np.int64], owner: NDArray[np.int64] | None
+) -> Transactions:
     """Return some baskets, ascending, and the units that have one of them.
 
-    unit: the unit of each basket of the data.
+    owner: the user of each basket of the data; None if each of these baskets is a unit.
     """
     lengths = np.diff(data.offsets)[baskets]
     offsets = offsets_of(lengths)
     entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
     unit_offsets = None
-    if data.unit_offsets is not None:  # the last bound is there even without baskets
-        unit_offsets = np.flatnonzero(np.diff(unit[baskets], prepend=-1, append=-2))
+    if owner is not None:  # the last bound is there even without baskets
+        unit_offsets = np.flatnonzero(np.diff(owner[baskets], prepend=-1, append=-2))
     return replace(
         data,
         offsets=offsets,
@@ -268,52 +270,36 @@ def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64
 class KeyedRows:
     """A chunk of rows: runs of items, and the keys of each run: its basket, user, segment and day.
 
-    Long formats and columns of lists both give rows of this form. A key is None if no row has one.
+    Long formats and columns of lists both give rows of this form.
 
     Attributes:
         lengths: How many items each row has, (rows,).
         codes: The provisional codes of the items, (sum of lengths,), -1 for a null.
-        baskets: The id of each row's basket; None if each row is a basket of its own.
-        users: The user of each row. With null the row is nobody's, and its basket is a unit.
-        segments: The place of each row's segment, int32 without nulls, >= 0. With days it is -1
-            for a row that only has a day.
-        days: The day of each row since 1970-01-01, int32 without nulls.
+        keys: The keys that rows have, (rows,) each. "baskets": the id of the basket; without it
+            each row is a basket of its own. "users": the user; with null the row is nobody's, and
+            its basket is a unit. "segments": the place of the segment, int32 without nulls, >= 0;
+            with days it is -1 for a row that only has a day. "days": the day since 1970-01-01,
+            int32 without nulls.
     """
 
     lengths: NDArray[np.integer]
     codes: Codes
-    baskets: pa.Array | None = None
-    users: pa.Array | None = None
-    segments: pa.Array | None = None
-    days: pa.Array | None = None
-
-    @property
-    def keys(self) -> dict[str, pa.Array]:
-        """The keys that there are, by the names of their attributes."""
-        keys = vars(self).items()
-        return {name: key for name, key in keys if isinstance(key, pa.Array)}
+    keys: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
         if not self.keys:
             return self
-        starts = np.flatnonzero(_changes([*self.keys.values()]))
+        changed = np.arange(len(self.codes)) == 0
+        for key in self.keys.values():
+            values = key.indices if pa.types.is_dictionary(key.type) else key
+            ends = numpy_of(pc.run_end_encode(values).run_ends)  # nulls are equal
+            changed[ends[:-1]] = True
+        starts = np.flatnonzero(changed)
         lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
         places = arrow_of(starts)
-        baskets, users, segments, days = (
-            None if key is None else key.take(places)
-            for key in (self.baskets, self.users, self.segments, self.days)
-        )
-        return KeyedRows(lengths, self.codes, baskets, users, segments, days)
-
-    def without_nulls(self) -> KeyedRows:
-        """Return the rows without the nulls among their items."""
-        is_item = self.codes >= 0
-        if is_item.all():
-            return self
-        row = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        lengths = np.bincount(row[is_item], minlength=len(self.lengths))
-        return replace(self, codes=self.codes[is_item], lengths=lengths)
+        keys = {name: key.take(places) for name, key in self.keys.items()}
+        return KeyedRows(lengths, self.codes, keys)
 
 
 def assemble(
@@ -335,32 +321,31 @@ def assemble(
     """
     rows = _Collected()
     for chunk in chunks:
-        rows.add(chunk.without_nulls(), labels)
-    codes = _emptied(rows.codes)
-    sizes: NDArray[np.integer] = _emptied(rows.lengths)
-    segment = _joined(rows.keys["segments"]) if "segments" in rows.keys else None
-    basket, user = rows.baskets_and_users(len(sizes))
+        rows.add(chunk, labels)
+    codes, sizes, keys = _emptied(rows.codes), _emptied(rows.lengths), rows.keys
+    basket = np.arange(len(sizes), dtype=np.int32)
+    if "baskets" in keys:
+        basket = _numbered(keys["baskets"])
+    user = _units(keys["users"], basket) if "users" in keys else None
+    segment = _joined(keys["segments"]) if "segments" in keys else None
     days = None
-    if times is not None and basket is not None and segment is not None:
-        stay, user, segment, day = _of_periods(
-            times, basket, user, segment, _joined(rows.keys["days"])
-        )
+    if times is not None and segment is not None:
+        stay, user, segment, day = _of_periods(times, basket, user, segment, _joined(keys["days"]))
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
         if len(day):
             days = int(day.min()), int(day.max())
         if not segmented:
             segment = None
-    blocks = (codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
+    blocks = [codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES)]
     vocabulary, final = labels.finish(blocks)
-    unit_offsets = None
-    if basket is not None:
-        group, unit_offsets = _groups(basket, user, segment)
-        if segment is not None:  # all rows of a basket have the same
-            segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
-            segment_of[group] = segment
-            segment = segment_of
-        codes, sizes, final = _merged(codes, sizes, group, final)
-    offsets, items = _in_place(codes, sizes, final)
+    for block in blocks:
+        block[:] = final[block]
+    group, unit_offsets = _groups(basket, user, segment)
+    if segment is not None:  # all rows of a basket have the same
+        segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
+        segment_of[group] = segment
+        segment = segment_of
+    offsets, items = _in_place(codes, _merged(codes, sizes, group))
     return Transactions(
         offsets,
         items,
@@ -376,50 +361,41 @@ class _Collected:
     """The rows of all chunks, in order, kept within the memory limit.
 
     Attributes:
-        codes: The codes of all items, chunk by chunk.
+        codes: The codes of all items, without nulls, chunk by chunk.
         lengths: How many items each row has, chunk by chunk.
-        blank: How many rows were left out of lengths: they have neither items nor keys.
         keys: The keys of each chunk, by the names that they have in `KeyedRows`.
+        blank: How many rows were left out of lengths: they have neither items nor keys.
     """
 
     def __init__(self) -> None:
         self.codes: list[Codes] = []
         self.lengths: list[NDArray[np.int32]] = []
-        self.keys: dict[str, list[pa.Array]] = {}
+        self.keys = defaultdict[str, list[pa.Array]](list)
         self.blank = self._empty = self._bytes = 0
-        self._limit = memory.current()
 
     def add(self, rows: KeyedRows, labels: Labels) -> None:
-        """Add a chunk without nulls. Raises MemoryLimitError."""
-        self.codes.append(rows.codes)
-        lengths: NDArray[np.integer] = rows.lengths
-        self._empty += len(lengths) - int(np.count_nonzero(lengths))
+        """Add a chunk. Raises MemoryLimitError."""
+        codes, lengths = rows.codes, rows.lengths.astype(np.int32)
+        is_item = codes >= 0
+        if not is_item.all():
+            codes = codes[is_item]
+            lengths = np.diff(offsets_of(is_item)[offsets_of(lengths)]).astype(np.int32)
+        empty = int(np.count_nonzero(lengths == 0))
+        self._empty += empty
         if self._empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
-            self.blank += len(rows.lengths) - len(lengths)
-        self.lengths.append(lengths.astype(np.int32))
+            self.blank += empty
+        self.codes.append(codes)
+        self.lengths.append(lengths)
         for name, key in rows.keys.items():
-            self.keys.setdefault(name, []).append(key)
+            self.keys[name].append(key)
             # Dictionaries are shared.
             stored = key.indices if pa.types.is_dictionary(key.type) else key
             self._bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-        self._bytes += memory.ENTRY * len(rows.codes) + memory.ROW * len(lengths)
-        self._limit.check(self._bytes + memory.COPIES * labels.nbytes)
+        self._bytes += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
+        memory.current().check(self._bytes + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
-
-    def baskets_and_users(
-        self, rows: int
-    ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-        """Return the number of each row's basket, and of its user; None where there is no key."""
-        if {*self.keys} <= {"segments"}:
-            return None, None
-        basket, user = np.arange(rows, dtype=np.int32), None
-        if "baskets" in self.keys:
-            basket = _numbered(self.keys["baskets"])
-        if "users" in self.keys:
-            user = _units(self.keys["users"], basket)
-        return basket, user
 
 
 def _emptied(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
@@ -434,35 +410,23 @@ def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
 
 
 def _in_place(
-    codes: Codes, sizes: NDArray[np.integer], final: Codes
+    codes: Codes, sizes: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
-    offsets, rows = offsets_of(sizes), offsets_of(sizes)
-    end = 0
-    for first, last in _blocks(rows):
-        block = final[codes[rows[first] : rows[last]]]
-        ends, items = canonical_baskets(sizes[first:last], block)
-        offsets[first + 1 : last + 1] = end + ends[1:]
-        codes[end : end + len(items)] = items
-        end += len(items)
-    items = codes[:end]
+    offsets, ends = offsets_of(sizes), offsets_of(sizes)
+    firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], memory.ENTRIES)))
+    count = 0
+    for first, last in pairwise([*firsts.tolist(), len(sizes)]):
+        block = codes[ends[first] : ends[last]]
+        block_offsets, items = canonical_baskets(sizes[first:last], block)
+        offsets[first + 1 : last + 1] = count + block_offsets[1:]
+        codes[count : count + len(items)] = items
+        count += len(items)
+    items = codes[:count]
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
-    if end <= len(codes) * 3 // 4:
+    if count <= len(codes) * 3 // 4:
         items = items.copy()
     return offsets, items
-
-
-def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:
-    """Return which entries differ from the one before in any key, (entries,): the first does.
-
-    Nulls are equal.
-    """
-    changed: NDArray[np.bool_] = np.arange(len(keys[0])) == 0
-    for key in keys:
-        values = key.indices if pa.types.is_dictionary(key.type) else key
-        ends = numpy_of(pc.run_end_encode(values).run_ends)
-        changed[ends[:-1]] = True
-    return changed
 
 
 def _of_periods(
@@ -532,8 +496,8 @@ def _groups(
 def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
     """Number distinct pairs of numbers >= 0, in the order in which they first appear."""
     if len(second) and second.max() < 4 * len(second):
-        rows = np.arange(len(second), dtype=np.int32 if len(second) < 1 << 31 else np.int64)
-        first_rows = np.empty(int(second.max()) + 1, dtype=rows.dtype)
+        rows = np.arange(len(second))
+        first_rows = np.empty(int(second.max()) + 1, dtype=np.int64)
         first_rows[second[::-1]] = rows[::-1]  # of equal numbers the first is written last
         first_row = first_rows[second]
         if (first[first_row] == first).all():  # which pair it is follows from the second number
@@ -551,7 +515,7 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     named = _numbered([chunk.drop_null() for chunk in users])
     users.clear()
     unit[~nobody] = named
-    unit[nobody] = named.max(initial=-1) + 1 + _numbered([arrow_of(basket[nobody])])
+    unit[nobody] = named.max(initial=-1) + 1 + _occurring(basket[nobody])
     return unit
 
 
@@ -563,12 +527,11 @@ def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
     """
     keys = pa.chunked_array([decoded(chunk) for chunk in chunks])
     chunks.clear()
-    if pa.types.is_signed_integer(keys.type) and len(keys) and not _ascend(keys):
+    if pa.types.is_signed_integer(keys.type) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place = _joined(keys.chunks).astype(np.int64) - low
-            return _occurring(place)
+            return _occurring(_joined(keys.chunks).astype(np.int64) - low)
     return _numbers_by_appearance(keys)
 
 
@@ -578,70 +541,26 @@ def _ascend(keys: pa.ChunkedArray) -> bool:
 
 def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
     """Number distinct keys, no nulls, in the order in which they first appear."""
-    if not len(keys):
-        return np.empty(0, dtype=np.int32)
     if _ascend(keys):
         # Not combine_chunks: of no chunks it makes an array by importing pandas.
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
-        return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
+        return np.cumsum(np.concatenate([[False], *changed])[: len(keys)], dtype=np.int32)
     return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
 
 
 def _merged(
-    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
-) -> tuple[Codes, NDArray[np.integer], Codes]:
-    """Bring the rows of each basket together.
+    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Bring the items of each basket together, in place; return how many each basket has.
 
-    Returns the codes, the sizes of the baskets, and the final code of each code as it is then.
+    group: the number of each row's basket.
     """
-    if not len(sizes):
-        return codes, sizes, final
-    if (group[1:] < group[:-1]).any():
-        if len(codes) < 2 * len(sizes):  # most rows have one item
-            lengths = _sort_items(codes, np.repeat(group, sizes), final, int(group.max()) + 1)
-            return codes, lengths, np.arange(len(final), dtype=np.int32)
-        order = group.astype(np.int64) << 32
-        order |= np.arange(len(group))
-        order.sort()
-        order &= 0xFFFFFFFF
-        codes = _in_order(codes, sizes, order)
-        sizes, group = sizes[order], group[order]
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    return codes, np.add.reduceat(sizes, first, dtype=np.int64), final
-
-
-def _sort_items(
-    codes: Codes, basket: NDArray[np.integer], final: Codes, baskets: int
-) -> NDArray[np.integer]:
-    """Make codes final, and sort them by the number of their basket; return how many each has."""
-    key = basket.astype(np.int64)
+    if (group[1:] >= group[:-1]).all():
+        return np.bincount(group, sizes).astype(np.int64)
+    key = np.repeat(group, sizes).astype(np.int64)
     key <<= 32
-    for start in range(0, len(codes), memory.ENTRIES):
-        block = slice(start, start + memory.ENTRIES)
-        key[block] |= final[codes[block]]
+    key |= codes
     key.sort()
     np.copyto(codes.view(np.uint32), key, casting="unsafe")  # the low half, which is the code
     key >>= 32
-    return np.bincount(key, minlength=baskets)
-
-
-def _in_order(codes: Codes, sizes: NDArray[np.integer], order: NDArray[np.int64]) -> Codes:
-    """Return the codes of rows in another order, some rows at a time."""
-    starts = offsets_of(sizes)[:-1]
-    offsets = offsets_of(sizes[order])
-    ordered = np.empty_like(codes)
-    for first, last in _blocks(offsets):
-        rows, begin, end = order[first:last], offsets[first], offsets[last]
-        before = np.repeat(starts[rows] - offsets[first:last], sizes[rows])
-        ordered[begin:end] = codes[before + np.arange(begin, end)]
-    return ordered
-
-
-def _blocks(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end of ranges of baskets, or rows, that are copied at a time."""
-    first, baskets = 0, len(offsets) - 1
-    while first < baskets:
-        most = offsets[first] + memory.ENTRIES
-        last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
-        yield first, last
-        first = last
+    return np.bincount(key, minlength=int(group.max()) + 1)

@@ -275,8 +275,7 @@ def rows_read(data: object, reading: Reading) -> tuple[str | None, Scope]:
     The scope is that of all rows that it chooses: how an item and a time are read.
     """
     if isinstance(data, Transactions):
-        scope = Scope(query=data.query, fold_case=data.fold_case, time_format=data.time_format)
-        return data.where, scope
+        reading = data.reading
     where = None if reading.where is None else str(reading.where)
     time_format = None if reading.time_format is None else str(reading.time_format)
     scope = Scope(query=reading.from_query, fold_case=reading.fold_case, time_format=time_format)

@@ -451,7 +451,7 @@ def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
         ends = 4 * offsets_of(rows.lengths)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(rows.codes)]
         values = pa.Array.from_buffers(pa.large_binary(), len(rows.lengths), buffers)
-        yield pa.RecordBatch.from_pydict(rows.keys | {"codes": values})
+        yield pa.RecordBatch.from_pydict({**rows.keys, "codes": values})
 
 
 @dataclass(frozen=True)
@@ -490,11 +490,9 @@ class _Assembly:
             purchases = replace(purchases, unit_offsets=np.zeros(1, dtype=np.int64))
         segments = [purchases]
         if roles.parts is not None:
-            # A basket was a unit of its own, with what it has in each segment; in a segment it is a
-            # basket.
-            segments = [] if purchases.segments is None else members(purchases, roles.parts)
-            if not by_user:
-                segments = [replace(segment, unit_offsets=None) for segment in segments]
+            segments = []
+            if purchases.segments is not None:
+                segments = members(purchases, roles.parts, by_user=by_user)
         for place, segment in enumerate(segments):
             counting = self.applied(segment.without(self.excluded))
             # With the codes of before: the labels are codes, which they were.
@@ -510,14 +508,7 @@ class _Assembly:
 
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    codes = columns["codes"].to_pylist()
+    keys = dict(zip(batch.schema.names, batch.columns, strict=True))
+    codes = keys.pop("codes").to_pylist()
     lengths = np.array([len(row) // 4 for row in codes], dtype=np.int32)
-    return KeyedRows(
-        lengths,
-        np.frombuffer(b"".join(codes), dtype=np.int32),
-        columns.get("baskets"),
-        columns.get("users"),
-        columns.get("segments"),
-        columns.get("days"),
-    )
+    return KeyedRows(lengths, np.frombuffer(b"".join(codes), dtype=np.int32), keys)

@@ -463,12 +463,12 @@ class SparkSource:
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
-        digests = self.view.items.digests_of_texts() if self.by_user else None
+        digests = np.empty((0, 16), dtype=np.uint8)
+        if self.by_user:
+            digests = self.view.items.digests_of_texts()
 
-        def capped(data: Transactions) -> Transactions:
-            texts = None
-            if digests is not None:
-                texts = {code: digests[code].tobytes() for code in np.unique(data.items).tolist()}
-            return data.capped(most_items, most_baskets, texts)
+        def digest_of(code: int) -> bytes:
+            return bytes(digests[code])
 
-        return replace(self, view=self.view.then(capped))
+        step = methodcaller("capped", most_items, most_baskets, digest_of)
+        return replace(self, view=self.view.then(step))

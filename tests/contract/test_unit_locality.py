@@ -39,7 +39,7 @@ from fim_private.counting.portable import item_level_sums, repeated_items
 from fim_private.errors import DataError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import transactions
-from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
+from fim_private.reading.contribution_bounds import drawn_baskets, text_digest
 from fim_private.reading.labels import Item, Vocabulary, canonical_vocabulary
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
@@ -475,16 +475,18 @@ def cap_by_the_largest_basket_of_all(
     )
 
 
-@mutant("reading.contribution_bounds.LabelDigests.__missing__")
-def order_by_the_codes_of_this_file(_: LabelDigests, code: int) -> bytes:
-    return text_digest(str(code))
+@mutant("reading.transactions.label_digests")
+def order_by_the_codes_of_this_file(_: Any) -> Any:
+    return lambda code: text_digest(str(code))
 
 
 @mutant(DRAWN)
 def order_by_what_all_users_bought(
-    items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int
+    items: Any, offsets: Any, unit_offsets: Any, digest_of: Any, count: int
 ) -> Any:
-    mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
+    def mixed(code: int) -> bytes:
+        return text_digest(f"{digest_of(code)!r} {len(items)}")
+
     return drawn_baskets(items, offsets, unit_offsets, mixed, count)
 
 

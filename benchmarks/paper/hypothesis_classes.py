@@ -270,9 +270,10 @@ def deviation(functions: int, rows: int, eta: float) -> float:
 
 def margin(mechanism: LargeMargin, rank: int, eta: float) -> float:
     """Return T̂(ℓ) + A(3/ε) + A(6/ε) + A(12/ε), in units."""
-    scales = [float(scale) for scale in mechanism.scales]
+    noise = mechanism.noise
+    scales = map(float, (noise.maximum_scale, noise.shared_scale, noise.step_scale))
     tails = sum(b * (math.log(3 / eta) + math.log(2 / (1 + math.exp(-1 / b)))) for b in scales)
-    return mechanism.integer_threshold(rank) + tails
+    return mechanism.threshold(rank) + tails
 
 
 def least_margin(

@@ -200,10 +200,7 @@ def _highest(spectrum: SupportSpectrum, count: int) -> NDArray[np.int64]:
 
 
 def _thresholds(mechanism: LargeMargin | TightMargin, ranks: int) -> NDArray[np.int64]:
-    threshold = (
-        mechanism.integer_threshold if isinstance(mechanism, LargeMargin) else mechanism.threshold
-    )
-    return np.array([threshold(rank) for rank in range(1, ranks + 1)], dtype=np.int64)
+    return np.array([mechanism.threshold(rank) for rank in range(1, ranks + 1)], dtype=np.int64)
 
 
 def _stops(

@@ -546,7 +546,7 @@ def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
 
     The tails below 1e-36 are left out.
     """
-    scale = mechanism.scales[0]
+    scale = mechanism.noise.maximum_scale
     reach = math.ceil(_REACH * scale)
     with localcontext(DIGITS):
         noise = {
@@ -650,13 +650,16 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     at most δ/6.
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
-    maximum, shared, step = mechanism.scales
+    noise, step = mechanism.noise, mechanism.noise.step_scale
     total = _ZERO
     with localcontext(DIGITS):
         for rank in range(1, last + 1):
             margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
-            left = mechanism.integer_threshold(rank) - margin
-            for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
+            left = mechanism.threshold(rank) - margin
+            for scale, chance in (
+                (noise.maximum_scale, delta / 3),
+                (noise.shared_scale, delta / 6),
+            ):
                 # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
                 left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
             if left > 0:

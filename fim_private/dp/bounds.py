@@ -61,12 +61,17 @@ def exp(context: Context, x: Fraction) -> Decimal:
 
 def ln(context: Context, x: Fraction) -> Fraction:
     """Return a bound of ln x, for x > 0, to the side the context rounds to."""
-    return Fraction(_moved_on(context, context.ln(quotient(context, x))))
+    return _bound(context, context.ln(quotient(context, x)))
 
 
 def root(context: Context, value: Fraction) -> Fraction:
     """Return a bound of √value, for a value >= 0, to that side, and >= 0."""
-    return Fraction(max(_moved_on(context, context.sqrt(quotient(context, value))), Decimal(0)))
+    return _bound(context, context.sqrt(quotient(context, value)))
+
+
+def _bound(context: Context, nearest: Decimal) -> Fraction:
+    # ln 1 and √0 are 0 exactly; the decimal beside 0 would be a fraction of 10^18 digits
+    return Fraction(_moved_on(context, nearest)) if nearest else Fraction(0)
 
 
 def _moved_on(context: Context, value: Decimal) -> Decimal:

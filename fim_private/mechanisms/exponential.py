@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -155,57 +155,52 @@ class ExponentialWeights(Checked, ABC):
         return OutcomeDistribution(named_levels, shares[is_named], float(shares[~is_named].sum()))
 
 
-def levels_with_zeros(spectrum: SupportSpectrum) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return every level, 0 last, and how many itemsets each has: (m,) both.
-
-    In an unknown universe infinitely many itemsets have support 0.
-    """
-    zeros = math.inf if spectrum.universe_size is None else spectrum.zero_multiplicity()
-    supports, multiplicities = zip(*spectrum.levels(), (0, zeros), strict=True)
-    return np.array(supports, dtype=np.int64), np.array(multiplicities, dtype=np.float64)
-
-
-def expected_shares(
-    levels: NDArray[np.int64],
-    multiplicities: NDArray[np.float64],
-    ranks: NDArray[np.float64],
-    stops: NDArray[np.float64],
+def at_random_rank(
+    spectrum: SupportSpectrum,
+    stops: Mapping[int, float],
     rate: float,
-    *,
-    bottoms: NDArray[np.float64] | float = 0.0,
-    zeros_weigh: bool = True,
-) -> tuple[NDArray[np.float64], float]:
-    """Return the probability of each level, (m,), and of abstaining, for a choice at a random rank.
+    bottoms: NDArray[np.float64] | None = None,
+) -> OutcomeDistribution:
+    """Return the output distribution of a choice at a random rank.
 
     At rank ℓ one of the top ℓ itemsets is chosen by weight, or none. Let W(ℓ) be the weight of the
     top ℓ and of abstaining together. A level of m itemsets of weight w within the top ℓ has the
     share m w / W(ℓ). Of the level in which rank ℓ falls, only the itemsets within the top ℓ count.
+    In an unknown universe infinitely many itemsets have support 0. Without a name, they abstain.
 
     Args:
-        levels: (m,) supports in units, descending.
-        multiplicities: (m,) how many itemsets each level has. The last may be infinite.
-        ranks: (n,) the ranks ℓ.
-        stops: (n,) their probabilities.
+        spectrum: All its levels are read.
+        stops: The probability of each rank ℓ, n in all.
         rate: The exponent per unit of support, > 0.
-        bottoms: (n,) or one number for all: the weight of abstaining at each ℓ, relative to that of
-            one itemset of the first level.
-        zeros_weigh: Whether itemsets of support 0 have any weight.
+        bottoms: (n,) the weight of abstaining at each ℓ, relative to that of one itemset of the
+            first level; itemsets without a name then have no weight. None: abstaining has none.
     """
+    known = spectrum.universe_size is not None
+    zeros = spectrum.zero_multiplicity() if known else math.inf
+    supports, counted = zip(*spectrum.levels(), (0, zeros), strict=True)
+    levels, multiplicities = np.array(supports, dtype=np.int64), np.array(counted, dtype=np.float64)
     weights = np.exp(-rate * (levels[0] - levels))
-    if not zeros_weigh:
-        weights = np.where(levels, weights, 0.0)
+    if bottoms is None:
+        bottoms = np.zeros(len(stops))
+    elif not known:
+        weights[-1] = 0.0
+    ranks, chances = np.array([*stops], dtype=np.float64), np.array([*stops.values()])
     counts = np.concatenate([[0.0], np.cumsum(multiplicities)])
     masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
     # The level in which rank ℓ falls. All levels before it are wholly within the top ℓ.
     last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
     partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
-    per_weight = stops / (masses[last] + partial + bottoms)
+    per_weight = chances / (masses[last] + partial + bottoms)
     shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
     ending = np.bincount(last, weights=per_weight, minlength=len(levels))
     # The sum over all ranks that fall in a later level.
     beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])
     finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
-    return np.asarray(shares + beyond * finite * weights), float((per_weight * bottoms).sum())
+    shares = shares + beyond * finite * weights
+    abstain = float((per_weight * bottoms).sum())
+    if known:
+        return OutcomeDistribution(levels, shares, abstain)
+    return OutcomeDistribution(levels[:-1], shares[:-1], abstain + float(shares[-1]))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, chain
@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 from fim_private import options
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.bounds import (
+    UP,
     Bounds,
     exp_bounds,
     laplace_tail_bounds,
     least_integer,
+    ln,
     power_bounds,
     precisions,
 )
@@ -47,10 +49,9 @@ from fim_private.mechanisms.exponential import (
     AbstentionWeight,
     Candidate,
     LimitedDomain,
+    at_random_rank,
     choose,
-    expected_shares,
     exponential_rate,
-    levels_with_zeros,
     named,
     top,
 )
@@ -65,8 +66,8 @@ from fim_private.spectrum import SupportSpectrum
 # Both give: step_reach, from which a step stops with a probability of 1, up to 1e-18. rest_factor,
 # an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack
 # (docs/privacy.md, "Exact distribution"), None where no such bound holds. shared, tails below 1e-18
-# cut. hazard, of the probability that a step stops; most_hazard, a bound of it up to rounding;
-# log_stay, that it does not. For these three the slack includes X.
+# cut: the least value of X, and the probability of each value from it on. hazard, of the chance
+# that a step stops; log_stay, that it does not. For these two the slack includes X.
 
 # The largest 1/b with which the sum of the remaining hazards is bounded.
 _LARGEST_RATE = 400
@@ -103,12 +104,12 @@ class TwoSidedSteps:
         rate = 1 / self.step_scale
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
 
-    def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values and probabilities of X = Z - G (docs/privacy.md, equation (6))."""
+    def shared(self) -> tuple[int, NDArray[np.float64]]:
+        """Return the least value, and the probabilities, of X = Z - G (docs/privacy.md, (6))."""
         reach = math.ceil(_REACH * max(self.maximum_scale, self.shared_scale))
         check_memory(reach, _LARGEST_REACH)
-        x = np.arange(-reach, reach + 1)
-        return x, LaplaceSum.of([self.maximum_scale, self.shared_scale]).pmf(x)
+        noise = LaplaceSum.of([self.maximum_scale, self.shared_scale])
+        return -reach, noise.pmf(np.arange(-reach, reach + 1))
 
     def draw_shared(self, randomness: Randomness) -> int:
         """Draw X = Z - G."""
@@ -118,13 +119,6 @@ class TwoSidedSteps:
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ < slack)``, which is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
         return laplace_tail_bounds(self.step_scale, 1 - slack, bits)
-
-    def most_hazard(self, slack: int) -> float:
-        """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack
-        <= 0.
-        """
-        rate = self.step_scale.denominator / self.step_scale.numerator  # quicker than as a Fraction
-        return math.exp((slack - 1) * rate) if slack <= 0 else 1.0
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ >= slack): (n,) float64."""
@@ -143,12 +137,11 @@ class OneSidedSteps:
     step_reach = 0  # from there on every step stops
     rest_factor = None  # no bound is needed, as the search ends at a cap
 
-    def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values and probabilities of X = -G."""
-        reach = math.ceil(_REACH / self.shared_rate)
+    def shared(self) -> tuple[int, NDArray[np.float64]]:
+        """Return the least value, and the probabilities, of X = -G."""
+        reach, rate = math.ceil(_REACH / self.shared_rate), float(self.shared_rate)
         check_memory(reach, _LARGEST_REACH)
-        x = np.arange(-reach, 1)
-        return x, -np.expm1(-float(self.shared_rate)) * np.exp(float(self.shared_rate) * x)
+        return -reach, -np.expm1(-rate) * np.exp(rate * np.arange(-reach, 1))
 
     def draw_shared(self, randomness: Randomness) -> int:
         """Draw X = -G."""
@@ -159,10 +152,6 @@ class OneSidedSteps:
         return exp_bounds(
             self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits
         )
-
-    def most_hazard(self, slack: int) -> float:
-        """Return P(Z_ℓ >= -slack)."""
-        return math.exp(self.step_rate.numerator / self.step_rate.denominator * min(slack, 0))
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ < -slack), which is minus infinity from 0 on: (n,) float64."""
@@ -185,8 +174,9 @@ Threshold = Callable[[int], int]
 
 # Digits, in bits, with which a draw begins.
 _BITS = 128
-# What doubles are off at most when they add up hazards of so many ranks, generously.
-_ROUNDING, _MANY = 1e-6, 1 << 20
+# How a distribution groups ranks: (singles, share) of `Search.distribution`.
+Groups = tuple[int, int]
+_GROUPS = 1 << 14, 1 << 12
 
 
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
@@ -204,7 +194,9 @@ def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
 
 @dataclass(frozen=True)
 class Run:
-    """Ranks first … last (inclusive), all tested against the same next support c(ℓ+1), in units."""
+    """Ranks first … last (inclusive), all tested against the same next support c(ℓ+1), in units,
+    and with the same threshold.
+    """
 
     first: int
     last: int
@@ -217,15 +209,12 @@ class Search:
 
     threshold: gives the integer T(ℓ) in units, nondecreasing in ℓ. last_rank: the last rank tested,
     0 for none.
-    single_ranks, group_share: see distribution; the draw does not depend on them.
     """
 
     spectrum: SupportSpectrum
     threshold: Threshold
     last_rank: int
     noise: StepNoise
-    single_ranks: int = 1 << 14
-    group_share: int = 1 << 12
 
     @property
     def maximum(self) -> int:
@@ -233,23 +222,17 @@ class Search:
         return next((support for support, _ in self.spectrum.levels()), 0)
 
     def runs(self) -> Iterator[Run]:
-        """Yield the runs of ranks in order, reading no level beyond the run asked for."""
+        """Yield the longest runs of ranks in order, reading no level beyond the run asked for."""
         before = 0
         for support, multiplicity in chain(self.spectrum.levels(), [(0, self.last_rank + 1)]):
-            run = Run(max(before, 1), min(before + multiplicity - 1, self.last_rank), support)
-            if run.first <= run.last:
-                yield run
+            first, last = max(before, 1), min(before + multiplicity - 1, self.last_rank)
+            while first <= last:
+                following = self._following(first, last)
+                yield Run(first, following - 1, support)
+                first = following
             before += multiplicity
             if before > self.last_rank:
                 return
-
-    def segments(self, run: Run) -> Iterator[Run]:
-        """Split a run into the longest runs that share the threshold as well."""
-        first = run.first
-        while first <= run.last:
-            following = self._following(first, run.last)
-            yield Run(first, following - 1, run.next_support)
-            first = following
 
     def _following(self, first: int, last: int) -> int:
         """Return the first rank after `first` with another threshold, last + 1 if there is none."""
@@ -260,108 +243,64 @@ class Search:
         nearest, end = first + step // 2 + 1, min(first + step, last + 1)
         return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
 
-    def draw(self, randomness: Randomness, shared: int | None = None) -> int | None:
-        """Draw the stopping rank, exactly; None if no rank up to last_rank stops. shared: X, None
-        to draw it.
-        """
-        shared = self.noise.draw_shared(randomness) if shared is None else shared
+    def draw(self, randomness: Randomness) -> int | None:
+        """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
+        shared = self.noise.draw_shared(randomness)
         uniform = UniformReal(randomness=randomness)
-        if self._surely_never_stops((uniform.digits(_BITS) + 1) / (1 << _BITS), shared):
-            return None
         for bits in precisions(_BITS):
             digits = uniform.digits(bits)
-            try:
+            with suppress(_NeedsMoreBits):
                 return self._invert((digits, digits + 1), shared, bits)
-            except _NeedsMoreBits:
-                continue
         raise AssertionError("precisions() never ends")  # pragma: no cover
-
-    def _surely_never_stops(self, uniform: float, shared: int) -> bool:
-        """Tell, by doubles with room for their rounding, whether all hazards are too small to stop
-        it; else False.
-
-        uniform: a bound from above. No level is read that the search would not read.
-        """
-        if self.last_rank > _MANY:
-            return False
-        maximum, left = self.maximum, 1 - uniform - _ROUNDING
-        for run in self.runs():
-            for segment in self.segments(run):
-                slack = maximum - self.threshold(segment.first) + shared
-                # Thresholds only rise and supports are at least 0: no later hazard is above this
-                # one.
-                if self.noise.most_hazard(slack) * (self.last_rank - segment.first + 1) < left:
-                    return True
-                left -= (segment.last - segment.first + 1) * self.noise.most_hazard(
-                    slack - run.next_support
-                )
-                if left <= 0:
-                    return False
-        return True
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where
         that is open.
         """
-        unit, maximum = 1 << bits, self.maximum
-        survival = (unit, unit)
-        factor = self.noise.rest_factor
-        checked = 0
+        unit, maximum, factor = 1 << bits, self.maximum, self.noise.rest_factor
+        survival, checked = (unit, unit), 0
         for run in self.runs():
+            slack = maximum - self.threshold(run.first) + shared
             if run.first > checked:
                 # Thresholds only rise and supports are at least 0: no later hazard is above this
                 # one.
-                most = self.noise.hazard(maximum - self.threshold(run.first) + shared, bits)[1]
-                rest = min(most * (self.last_rank - run.first + 1), unit)
+                rest = self.last_rank - run.first + 1
+                if factor is not None and slack <= 0:
+                    rest = min(rest, factor * (run.first + 2))
+                rest = min(rest * self.noise.hazard(slack, bits)[1], unit)
                 if uniform[1] <= survival[0] * (unit - rest) >> bits:
                     return None
                 checked = 2 * run.first
-            for segment in self.segments(run):
-                first, ranks = segment.first, segment.last - segment.first + 1
-                slack = maximum - run.next_support - self.threshold(first) + shared
-                hazard = self.noise.hazard(slack, bits)
-                if factor is not None and not run.next_support and slack <= 0:
-                    rest = hazard[1] * factor * (first + 2)  # of all hazards that are left
-                    if uniform[1] <= survival[0] * (unit - rest) >> bits:
-                        return None
-                stays = (unit - hazard[1], unit - hazard[0])
-                left = _left(survival, stays, bits, ranks)
-                if _reaches(uniform, left):
-                    return (
-                        first
-                        - 1
-                        + least_integer(partial(_stops, uniform, survival, stays, bits), 1, ranks)
-                    )
-                survival = left
+            hazard = self.noise.hazard(slack - run.next_support, bits)
+            stays, ranks = (unit - hazard[1], unit - hazard[0]), run.last - run.first + 1
+            left = _left(survival, stays, bits, ranks)
+            if _reaches(uniform, left):
+                stops = partial(_stops, uniform, survival, stays, bits)
+                return run.first - 1 + least_integer(stops, 1, ranks)
+            survival = left
         return None
 
-    def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability
-        that no rank stops.
+    def distribution(self, groups: Groups = _GROUPS) -> tuple[dict[int, float], float]:
+        """Return the probability of each stopping rank, ascending, and that no rank stops.
 
-        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 +
-        1/group_share are grouped under their middle one. This moves no outcome of a mechanism by
-        more than δ/group_share or so. Where the search stops, the candidates that one rank adds
-        weigh about δ/ℓ or less. Otherwise it is exact up to floating point.
+        groups: (singles, share). The first `singles` ranks stand alone. Beyond them, ranks within a
+        factor 1 + 1/share are grouped under their middle one. This moves no outcome of a mechanism
+        by more than δ/share or so. Where the search stops, the candidates that one rank adds weigh
+        about δ/ℓ or less. Otherwise it is exact up to floating point.
         """
-        shared, alive = self.noise.shared()
+        least, alive = self.noise.shared()
         factor, maximum = self.noise.rest_factor, self.maximum
-        lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
+        lowest = -self.threshold(max(self.last_rank, 1))
         # From this slack on a step stops, whatever the noise.
-        most = min(maximum, self.noise.step_reach - int(shared[0]))
-        highest = most + int(shared[-1])
-        log_stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
+        most = min(maximum, self.noise.step_reach - least)
+        slacks = np.arange(lowest + least, most + least + len(alive), dtype=np.float64)
+        log_stays = self.noise.log_stay(slacks)
         stays = np.exp(log_stays)
-        ranks: list[float] = []
-        probabilities: list[float] = []
-        total, checked = float(alive.sum()), self.single_ranks
-        for group in self._groups():
-            start = (
-                min(maximum - group.next_support - self.threshold(group.first), most)
-                + int(shared[0])
-                - lowest
-            )
-            here = slice(start, start + len(shared))
+        stops = {}
+        total, checked = float(alive.sum()), groups[0]
+        for group in self._groups(*groups):
+            slack = min(maximum - group.next_support - self.threshold(group.first), most)
+            here = slice(slack - lowest, slack - lowest + len(alive))
             if factor is not None and not group.next_support and group.first > checked:
                 checked = 2 * group.first
                 ever = -np.expm1(log_stays[here]) * float(min(factor * (group.first + 2), 10**300))
@@ -372,21 +311,19 @@ class Search:
             # Most groups are of one rank, for which nothing is computed anew.
             alive *= stays[here] if count == 1 else np.exp(float(count) * log_stays[here])
             before, total = total, float(alive.sum())
-            ranks.append(group.first + (count - 1) / 2)
-            probabilities.append(before - total)
+            stops[(group.first + group.last) // 2] = before - total
             if total < 1e-18:
                 break
-        return np.array(ranks), np.array(probabilities), total
+        return stops, total
 
-    def _groups(self) -> Iterator[Run]:
+    def _groups(self, singles: int, share: int) -> Iterator[Run]:
         for run in self.runs():
-            for segment in self.segments(run):
-                first = segment.first
-                while first <= segment.last:
-                    size = 1 if first <= self.single_ranks else 1 + first // self.group_share
-                    last = min(first + size - 1, segment.last)
-                    yield Run(first, last, run.next_support)
-                    first = last + 1
+            first = run.first
+            while first <= run.last:
+                size = 1 if first <= singles else 1 + first // share
+                last = min(first + size - 1, run.last)
+                yield Run(first, last, run.next_support)
+                first = last + 1
 
 
 class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
@@ -453,9 +390,9 @@ class LargeMargin(RankSearching):
         ln(3ℓ/δ)/ε): lines 1 and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises
         ParameterError for what is out of range.
         """
-        return _paper_margin(
-            float(exact_epsilon(epsilon)), float(exact_delta(delta)), positive_integer("rank", rank)
-        )
+        odds = float(3 / exact_delta(delta))
+        fixed = 3 * math.log(odds / 2) + 24 * math.log(odds)
+        return _margin(float(exact_epsilon(epsilon)), fixed, positive_integer("rank", rank))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one
@@ -486,94 +423,75 @@ class LargeMargin(RankSearching):
         (`Search.distribution`).
         """
         spectrum = countable(spectrum)
-        ranks, stops, abstains = self.search(spectrum).distribution()
+        stops, abstains = self.search(spectrum).distribution()
         known = spectrum.universe_size
         if known is not None:
-            ranks, stops = np.append(ranks, float(known)), np.append(stops, abstains)
-        levels, multiplicities = levels_with_zeros(spectrum)
+            stops[known], abstains = abstains, 0.0
         rate = float(exact_epsilon(self.epsilon) * SELECTION_RATE)
-        shares, _ = expected_shares(levels, multiplicities, ranks, stops, rate)
-        if known is not None:
-            return OutcomeDistribution(levels, shares, 0.0)
-        return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + abstains)
+        outcomes = at_random_rank(spectrum, stops, rate)
+        return replace(outcomes, abstain=outcomes.abstain + abstains)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum."""
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1
-        return Search(spectrum, self.integer_threshold, last_rank, TwoSidedSteps(*self.scales))
+        return Search(spectrum, self.threshold, last_rank, self.noise)
 
     @property
-    def scales(self) -> tuple[Fraction, Fraction, Fraction]:
+    def noise(self) -> TwoSidedSteps:
         """The noise scales, in units: 3/ε of Z on the maximum, 6/ε of G that the steps share, 12/ε
         of each Z_ℓ.
         """
         epsilon = exact_epsilon(self.epsilon)
-        return MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon
+        return TwoSidedSteps(MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon)
 
     @property
-    def integer_threshold(self) -> Threshold:
+    def threshold(self) -> Threshold:
         """T̂(ℓ) in units, by rank ℓ >= 1: T(ℓ) plus what integer noise adds, rounded up
         (docs/privacy.md, (4)).
         """
         return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 
-def _paper_margin(epsilon: float, delta: float, rank: int) -> float:
-    logarithm = math.log(rank)
-    tail = 3 * math.log(3 / (2 * delta)) + 6 * math.log(3 / delta)
-    step = 12 * (math.log(3 / delta) + logarithm + math.log(rank + 1))
-    certified = 6 * (epsilon + math.log(3 / delta) + logarithm)  # ε t(ℓ)
-    return (tail + step + certified) / epsilon
+def _margin(epsilon: float, fixed: float, rank: int) -> float:
+    """Return 6 + (fixed + 18 ln ℓ + 12 ln(ℓ+1)) / ε, which is T(ℓ) for its fixed logarithms."""
+    return 6 + (fixed + 18 * math.log(rank) + 12 * math.log(rank + 1)) / epsilon
 
 
 def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
     """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is,
-    120 digits do.
+    bounds of 80 digits do.
     """
-    e, d, correction = _budget(epsilon, delta)
-    value = _paper_margin(float(e), float(d), rank) + correction
-    if abs(value - round(value)) > 1e-13 * value:  # some 40 operations, each good to 1.2e-16
+    exact, fixed = _fixed_logarithms(epsilon, delta)
+    value = _margin(float(exact), float(fixed), rank)
+    if abs(value - round(value)) > 1e-13 * value:  # some ten operations, each good to 1.2e-16
         return math.ceil(value)
-    return _precise_threshold(e, d, rank)
+    logarithms = 18 * ln(UP, Fraction(rank)) + 12 * ln(UP, Fraction(rank + 1))
+    return math.ceil(6 + (fixed + logarithms) / exact)
 
 
 # A float and the Fraction equal to it mean different epsilons, so the caches are typed.
 @lru_cache(maxsize=16, typed=True)
-def _budget(epsilon: float | Fraction, delta: float | Fraction) -> tuple[Fraction, Fraction, float]:
-    """Return epsilon, delta, and what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each
-    scale b.
+def _fixed_logarithms(
+    epsilon: float | Fraction, delta: float | Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return epsilon, and an upper bound of what `_margin` takes for T(ℓ) + correction.
+
+    The correction is what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b.
     """
-    e, d = exact_epsilon(epsilon), exact_delta(delta)
-    scales = (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE)
-    return e, d, sum(b / float(e) * -math.log1p(math.expm1(-float(e) / b) / 2) for b in scales)
+    exact, odds = exact_epsilon(epsilon), 3 / exact_delta(delta)
+    fixed = 3 * ln(UP, odds / 2) + 24 * ln(UP, odds)
+    for scale in (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE):
+        decay = exp_bounds(*(exact / scale).as_integer_ratio(), 256)[0]
+        fixed += scale * ln(UP, 2 / (1 + Fraction(decay, 1 << 256)))
+    return exact, fixed
 
 
 # It remembers: a search asks for some 10,000 ranks, again for each itemset wanted.
 @lru_cache(maxsize=32, typed=True)
 def _remembered(threshold: Callable[..., int], *budget: float | Fraction) -> Threshold:
     return lru_cache(maxsize=1 << 14)(partial(threshold, *budget))
-
-
-def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
-    """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits: of a longer rank the logarithm takes no
-    more.
-    """
-
-    def decimal(x: Fraction) -> Decimal:
-        return Decimal(x.numerator) / Decimal(x.denominator)
-
-    with localcontext(Context(prec=120, Emin=-999_999, Emax=999_999)):
-        total = 6 + decimal(6 / epsilon) * decimal(3 * rank / delta).ln()
-        for scale, odds in (
-            (MAXIMUM_SCALE, 3 / (2 * delta)),
-            (SHARED_SCALE, 3 / delta),
-            (STEP_SCALE, 3 * rank * (rank + 1) / delta),
-        ):
-            b = decimal(scale / epsilon)
-            total += b * (decimal(odds).ln() + (2 / (1 + (-1 / b).exp())).ln())
-        return int(total.to_integral_value(rounding=ROUND_CEILING))
 
 
 class TightMargin(RankSearching):
@@ -602,6 +520,11 @@ class TightMargin(RankSearching):
         """What is left of epsilon for the choice among the top ℓ (Theorem 12)."""
         return exact_epsilon(self.epsilon) * (1 - self.shared_share - self.step_share)
 
+    @property
+    def selection_rate(self) -> Fraction:
+        """The exponent of that choice, per unit of support."""
+        return exponential_rate(self.selection_epsilon, self.neighbors)
+
     def choice(self, rank: int) -> LimitedDomain:
         """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""
         return LimitedDomain(self.selection_epsilon, self.delta, self.neighbors, rank)
@@ -614,8 +537,8 @@ class TightMargin(RankSearching):
         1 + ⌈ln(ℓ/δ)/s + ln(1000 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step
         (docs/privacy.md, equation (8)). In floating point, as only utility depends on it.
         """
-        choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        step, tail = float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
+        choice, step = float(self.selection_rate), float(self.noise.step_rate)
+        tail = math.log(float(exact_delta(self.delta)))
         return _remembered(_tight_threshold, choice, step, tail)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
@@ -626,45 +549,28 @@ class TightMargin(RankSearching):
         )
 
     def distribution(
-        self, spectrum: SupportSpectrum, groups: int | None = None
+        self, spectrum: SupportSpectrum, groups: Groups = _GROUPS
     ) -> OutcomeDistribution:
-        """As that of LargeMargin. groups: ranks beyond this are grouped, and in shares of that;
-        None for less.
-        """
+        """As that of LargeMargin. groups: of ranks, as in `Search.distribution`."""
         spectrum = countable(spectrum)
-        search = self.search(spectrum)
-        if groups is not None:
-            search = replace(search, single_ranks=groups, group_share=groups)
-        ranks, stops, abstains = search.distribution()
-        last, known = self.last_rank(spectrum), spectrum.universe_size is not None
-        exact = [*ranks.tolist(), last]
-        ranks, stops = np.append(ranks, float(last)), np.append(stops, abstains)
-        levels, multiplicities = levels_with_zeros(spectrum)
-        rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
+        stops, rest = self.search(spectrum).distribution(groups)
+        last, known = self.last_rank(spectrum), spectrum.universe_size
+        stops[last] = rest
+        # In integers, as in the draw: as doubles 10^18 + 11 itemsets are 10^18, and the support
+        # below the top 10^18 would be another; 11 / 0.44 would be above 25.
+        supports, multiplicities = zip(*spectrum.levels(), (0, 0), strict=True)
+        ends = [*accumulate(multiplicities[:-1])]
+        following = [supports[bisect_right(ends, rank)] for rank in stops]
         bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
-        # In integers: as doubles 10^18 + 11 itemsets are 10^18, and the support below the top 10^18
-        # would be another.
-        ends = list(accumulate(multiplicity for _, multiplicity in spectrum.levels()))
-        following = levels[[bisect_right(ends, rank) for rank in exact]]
-        more = 0.0 if known else np.where(following, 0.0, ranks)
-        # In integers, as in the draw: as doubles 11 / 0.44 is above 25. The middle of a group may
-        # be a half.
-        twice = bottom.factor / 2
-        weights = [
-            -(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()
-        ]
-        bottoms = (np.array(weights, dtype=np.float64) + more) * np.exp(
-            rate * (following + bottom.offset - levels[0])
-        )
-        if known:
-            bottoms = np.where(ranks >= float(spectrum.universe_size or 0), 0.0, bottoms)
-        shares, abstain = expected_shares(
-            levels, multiplicities, ranks, stops, rate, bottoms=bottoms, zeros_weigh=known
-        )
-        if known:
-            return OutcomeDistribution(levels, shares, abstain)
-        return OutcomeDistribution(levels[:-1], shares[:-1], abstain)
+        many, few = bottom.factor.as_integer_ratio()
+        weights = np.array([-(-rank * many // few) for rank in stops], dtype=np.float64)
+        if known is None:  # zeros are left out
+            weights += np.where(following, 0, np.array([*stops], dtype=np.float64))
+        rate = float(self.selection_rate)
+        bottoms = weights * np.exp(rate * (np.array(following) + bottom.offset - supports[0]))
+        if last == known:  # then all of the universe are candidates, and none abstains
+            bottoms[-1] = 0.0
+        return at_random_rank(spectrum, stops, rate, bottoms)
 
     def last_rank(self, spectrum: SupportSpectrum) -> int:
         """Return the rank at which the search ends whatever the margin: max_rank, or the size of a

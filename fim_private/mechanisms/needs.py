@@ -33,8 +33,8 @@ _LARGE_RANKS = 1024
 # probability by some 1e-8. It is first solved roughly, to know where to look: with larger groups
 # still.
 _MANY_RANKS = 1 << 14
-_TIGHT_GROUPS = 256
-_ROUGH_GROUPS = 32
+_TIGHT_GROUPS = 256, 256
+_ROUGH_GROUPS = 32, 32
 # The largest margin that is sought: base and margin are int64.
 FARTHEST = 1 << 61
 # A rank search that does not succeed with so many times its threshold never does.
@@ -152,22 +152,16 @@ def _solve(
         return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
     rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
+    if not isinstance(mechanism, LargeMargin | TightMargin):
+        return least(released, confidence, 1, FARTHEST, rate)
+    start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
     if isinstance(mechanism, LargeMargin):
-        start = mechanism.integer_threshold(1)
-        return least(
-            released, confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE
-        )
-    if isinstance(mechanism, TightMargin):
-        rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
-        start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
-        rough, _ = least(
-            partial(released, groups=[_ROUGH_GROUPS]), confidence, start, farthest, rate
-        )
-        groups = [_TIGHT_GROUPS] if mechanism.max_rank > _MANY_RANKS else []
-        return least(
-            partial(released, groups=groups), confidence, rough or farthest, farthest, rate
-        )
-    return least(released, confidence, 1, FARTHEST, rate)
+        slope = float(mechanism.epsilon) / STEP_SCALE
+        return least(released, confidence, start, farthest, slope)
+    rate = float(mechanism.selection_rate)
+    rough, _ = least(partial(released, groups=[_ROUGH_GROUPS]), confidence, start, farthest, rate)
+    groups = [_TIGHT_GROUPS] if mechanism.max_rank > _MANY_RANKS else []
+    return least(partial(released, groups=groups), confidence, rough or farthest, farthest, rate)
 
 
 def least(

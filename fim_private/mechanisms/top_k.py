@@ -14,7 +14,7 @@ from fim_private.dp.arguments import positive_integer
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism, Selection
-from fim_private.mechanisms.exponential import Exponential, LimitedDomain, exponential_rate
+from fim_private.mechanisms.exponential import Exponential, LimitedDomain
 from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import SupportSpectrum
@@ -56,7 +56,7 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
             rate = float(mechanism.rate)
             count = min(mechanism.max_rank, candidates or mechanism.max_rank)
         case TightMargin():
-            rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
+            rate = float(mechanism.selection_rate)
             count = min(mechanism.max_rank, candidates or mechanism.max_rank)
         case LargeMargin():
             rate = float(mechanism.epsilon * SELECTION_RATE)

@@ -322,22 +322,26 @@ def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
     """The inverted draw, with one run per rank, gives the same rank for the same uniform number."""
     spectrum = SupportSpectrum.from_supports(supports)
     search = replace(LargeMargin(1.0, 0.1, max_rank=200).search(spectrum), last_rank=200)
-    noise_only = WithoutBound(*LargeMargin(1.0, 0.1).scales)
-    single = SingleRanks(search.spectrum, search.threshold, search.last_rank, noise_only)
-    one, two = (s.draw(Randomness.seeded(seed), noise) for s in (search, single))
+    single = SingleRanks(search.spectrum, search.threshold, search.last_rank, NO_BOUND)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TwoSidedSteps, "draw_shared", lambda *_: noise)
+        one, two = (s.draw(Randomness.seeded(seed)) for s in (search, single))
     assert one == two
 
 
 class SingleRanks(Search):
     """A search that takes every rank by itself."""
 
-    def segments(self, run: Run) -> Iterator[Run]:
-        return (Run(rank, rank, run.next_support) for rank in range(run.first, run.last + 1))
+    def runs(self) -> Iterator[Run]:
+        for run in super().runs():
+            for rank in range(run.first, run.last + 1):
+                yield Run(rank, rank, run.next_support)
 
 
 class WithoutBound(TwoSidedSteps):
     """Noise for a search that never ends before its last rank."""
 
-    @property
-    def rest_factor(self) -> None:
-        return None
+    rest_factor = None
+
+
+NO_BOUND = WithoutBound(Fraction(3), Fraction(6), Fraction(12))

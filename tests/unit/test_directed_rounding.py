@@ -42,5 +42,5 @@ def test_quotients_are_bounded_from_both_sides(value: Fraction) -> None:
 
 
 def test_what_must_not_be_negative_is_not() -> None:
-    assert exp(DOWN, Fraction(-(10**30))) == root(DOWN, Fraction(0)) == 0
+    assert exp(DOWN, Fraction(-(10**30))) == root(DOWN, Fraction(0)) == root(UP, Fraction(0)) == 0
     assert exp(UP, Fraction(-(10**30))) > 0

@@ -163,7 +163,12 @@ def _prepared(
         if values["known"] is not None:
             values["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
-        whole = request_from(values, by_user=run.by_user, scope=scope, where=run.where)
+        whole = request_from(
+            values,
+            by_user=run.by_user,
+            units_are_chosen=scope.chooses_units(run.where),
+            scope=scope,
+        )
     most_segments = 1 if run.reading.parts is None else run.reading.parts.most
     request = whole.divided_among(most_segments)
     plan = checked_plan(request)
@@ -175,7 +180,7 @@ def _prepared(
         entry_cost=cost,
         entry_zcdp=zcdp,
         rho=whole.budget.rho,
-        parameters=recorded_request(whole, scope),
+        parameters=recorded_request(whole),
     )
     times = run.reading.times
     if times is not None and times.released_apart:  # each period is an entry of its own

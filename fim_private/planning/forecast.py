@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,6 @@ from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
-from fim_private.options.requests import RequestOptions
 from fim_private.request.allocation import plan_of
 from fim_private.request.plan import Selection
 from fim_private.request.request import Request, request_of
@@ -188,29 +186,16 @@ def with_list(request: Request, items: int = _LISTED_ITEMS) -> Request:
     """Return the same request with a public list of that size, if the mechanism is left to
     "auto".
     """
-    target, budget = request.target, request.budget
-    return of_users(
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        rho=budget.rho,
-        neighbors=request.promise.neighbors,
-        by_user=request.promise.by_user,
-        size=target.sizes,
-        top=target.top,
-        union=target.union,
-        keep_all=target.keep_all,
-        mechanism="auto" if request.reason is not None else request.mechanism.name,
-        supports=request.supports_share is not None,
-        supports_share=request.supports_share,
-        units=request.public.units,
-        catalogue=range(items),
+    return request.with_options(
+        {
+            "catalogue": range(items),
+            "supports_share": request.supports_share,
+            "known": None,
+            "max_rank": None,
+            "rules": False,
+            "count": False,
+        }
     )
-
-
-def of_users(*, by_user: bool = True, **options: Unpack[RequestOptions]) -> Request:
-    """Return a request, checked: of users and with supports unless asked otherwise."""
-    options.setdefault("supports", True)
-    return request_of(by_user=by_user, **options)
 
 
 def expected_found(
@@ -385,7 +370,9 @@ def usual_list_gain(
 
     units, user_items, among: as in `list_gain`.
     """
-    request = of_users(
+    request = request_of(
+        by_user=True,
+        supports=True,
         mechanism="levelwise",
         top=USUAL_TOP,
         epsilon=options.EPSILON,
@@ -528,7 +515,9 @@ def plan_customers(
     for relation in (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE):
         shares: dict[str, list[float]] = {}
         for number in tops:
-            request = of_users(
+            request = request_of(
+                by_user=True,
+                supports=True,
                 neighbors=relation.value,
                 top=number,
                 size=values["size"],

@@ -44,7 +44,7 @@ from fim_private.request.request import (
     Request,
     listed,
     parse_sizes,
-    wants_supports,
+    request_of,
 )
 from fim_private.spectrum import candidate_itemsets
 
@@ -202,8 +202,17 @@ class Plan:
         """
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
-        request = self._request(registry.spec_named("levelwise"), self.tops[-1])
-        request = replace(request, promise=replace(request.promise, by_user=True))
+        request = request_of(
+            by_user=True,
+            size=self.sizes,
+            top=self.tops[-1],
+            union=self.union,
+            supports=self.supports,
+            mechanism="levelwise",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbors=self.neighbors,
+        )
         return list_gain(request, units=self.units, user_items=self.typical_basket)
 
     def _table(self) -> Table:
@@ -497,17 +506,16 @@ def plan(
         raise ParameterError(
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
-    basket = values["typical_basket"]
-    top = values["top"]
+    basket, supports, top = values["typical_basket"], values["supports"], values["top"]
     if top is None:
-        seeks_many = union or values["supports"] or basket is not None or len(sizes) > 1
+        seeks_many = union or supports or basket is not None or len(sizes) > 1
         top = options.PLANNED_TOPS if seeks_many else 1
     numbers = _numbers_of(top)
     planned = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         top=numbers,
         union=union,
-        supports=flag("supports", wants_supports(values["supports"], max(listed(numbers)))),
+        supports=flag("supports", max(listed(numbers)) > 1 if supports is None else supports),
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
         epsilon=float(Exact(exact_epsilon(values["epsilon"]))),
         delta=float(Exact(delta)),

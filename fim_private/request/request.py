@@ -104,9 +104,9 @@ class Request:
         return least is not None and least.share is not None
 
     @property
-    def extras(self) -> Fraction:
-        """The share of the budget that is not for selecting itemsets."""
-        return (self.supports_share or Fraction(0)) + (self.count_share or Fraction(0))
+    def search_share(self) -> Fraction:
+        """The share of the budget that is for finding itemsets."""
+        return 1 - (self.supports_share or Fraction(0)) - (self.count_share or Fraction(0))
 
     @property
     def counted_universe(self) -> Universe:
@@ -310,7 +310,7 @@ def _choice_of(
 
 def _check_supports(request: Request) -> None:
     """Raise ParameterError if supports take all of the budget, or there are too many of them."""
-    if request.extras >= 1:
+    if request.search_share <= 0:
         most, count_share = float(1 - COUNT_SHARE), float(COUNT_SHARE)
         raise ParameterError(
             f"{parameter('supports_share')} must be below {most} with {parameter('count')}, "

@@ -51,6 +51,7 @@ from fim_private.request.itemsets import GivenItemsets, Listed, names_of
 from fim_private.run.engines import LOCAL
 from fim_private.run.run import Run
 from fim_private.spark.dataframes import is_dataframe
+from fim_private.spectrum import Items
 
 MOST_ITEMSETS, MOST_ITEMS = 100_000, 1_000
 _SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A'].save(...)"
@@ -168,7 +169,7 @@ def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
     )
 
 
-def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[tuple[Item, ...]]:
+def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[Items]:
     if isinstance(release, SegmentedRelease):
         raise source.refuse(_SEVERAL)
     return itemsets_of(release)
@@ -283,7 +284,7 @@ def _cell(value: object) -> object:
     return value if items is None else items
 
 
-def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterator[tuple[Item, ...]]:
+def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterator[Items]:
     unions: set[frozenset[Item]] = set()
     for place, sides in enumerate(rules, 1):
         items = dict.fromkeys(item for side in sides for item in source.items(side, place))
@@ -617,7 +618,7 @@ def earlier_release(catalogue: object) -> Release | SegmentedRelease | None:
     return None
 
 
-def itemsets_of(release: Release | SegmentedRelease) -> list[tuple[Item, ...]]:
+def itemsets_of(release: Release | SegmentedRelease) -> list[Items]:
     """Return the itemsets with a name of a release, under the names that their items have in the
     data.
     """

@@ -22,7 +22,6 @@ from fim_private.mining.given import (
 from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import PeriodsOption, SegmentOptions
 from fim_private.options.requests import MineOptions
-from fim_private.reading.labels import Item
 from fim_private.reading.memory import limit_memory
 from fim_private.reading.options import Segments, segments_of
 from fim_private.release.release import Release
@@ -35,6 +34,7 @@ from fim_private.request.scope import Scope
 from fim_private.run import outcome
 from fim_private.run.engines import SQL, DryRun, Opened
 from fim_private.run.run import Run, Spending
+from fim_private.spectrum import Items
 
 
 @overload
@@ -262,7 +262,7 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
     threshold = None if least is None else least.threshold(units)
     selected = outcome.select(plan, source, randomness, threshold)
 
-    def count_supports(itemsets: Sequence[tuple[Item, ...]]) -> Sequence[int]:
+    def count_supports(itemsets: Sequence[Items]) -> Sequence[int]:
         return supports_of(GivenItemsets.of(itemsets), source)
 
     published = outcome.publish(

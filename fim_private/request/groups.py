@@ -41,6 +41,11 @@ class Target:
         return self.top if self.union else self.top * len(self.sizes)
 
     @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The sizes of the itemsets that are ranked together, for each ranking."""
+        return [self.sizes] if self.union else [(size,) for size in self.sizes]
+
+    @property
     def most_supports(self) -> int:
         """How many supports are released at most, with those of subsets."""
         most = self.sought

@@ -165,9 +165,7 @@ class Request:
 
         Raises ParameterError for a catalogue with too few items.
         """
-        sizes = self.target.sizes
-        groups = [sizes] if self.target.union else [(size,) for size in sizes]
-        return [self._selection_of(group) for group in groups]
+        return [self._selection_of(sizes) for sizes in self.target.groups]
 
     def _selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
         universe = self.counted_universe

@@ -47,11 +47,10 @@ from fim_private.release.forms import METADATA, PARQUET_ENDINGS, as_it_was
 from fim_private.release.release import Itemset, Release
 from fim_private.release.saved import load
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.itemsets import GivenItemsets, Listed, names_of
+from fim_private.request.itemsets import GivenItemsets, Items, Listed, names_of
 from fim_private.run.engines import LOCAL
 from fim_private.run.run import Run
 from fim_private.spark.dataframes import is_dataframe
-from fim_private.spectrum import Items
 
 MOST_ITEMSETS, MOST_ITEMS = 100_000, 1_000
 _SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A'].save(...)"

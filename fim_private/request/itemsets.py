@@ -14,7 +14,8 @@ from fim_private.display import JsonObject, printable
 from fim_private.errors import DataError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.purchases import ItemList
-from fim_private.spectrum import Items
+
+Items = tuple[Item, ...]
 
 
 @dataclass(frozen=True)

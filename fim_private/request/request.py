@@ -23,7 +23,7 @@ from fim_private.counting.source import (
 from fim_private.dp.arguments import exact_fraction, flag, public_integer, whole_number
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
@@ -133,12 +133,11 @@ class Request:
 
         Raises ParameterError if they do not go together.
         """
-        return request_from(
-            self.options | changes,
-            by_user=self.promise.by_user,
-            units_are_chosen=self.promise.units_are_chosen,
-            scope=self.scope,
+        values, promise = self.options | changes, self.promise
+        promise = Promise.of(
+            values, by_user=promise.by_user, units_are_chosen=promise.units_are_chosen
         )
+        return request_from(values, promise, self.scope)
 
     def without_count_step(self) -> Request:
         """Return the request without a step for the number of units, which joint noise gives too.
@@ -210,12 +209,11 @@ def request_of(*, by_user: bool, **options: Unpack[RequestOptions]) -> Request:
         **options: As of `mine`.
     """
     values = filled("request_of", RequestOptions, options)
-    return request_from(values, by_user=by_user, units_are_chosen=False, scope=Scope())
+    promise = Promise.of(values, by_user=by_user, units_are_chosen=False)
+    return request_from(values, promise, Scope())
 
 
-def request_from(
-    values: OptionValues, *, by_user: bool, units_are_chosen: bool, scope: Scope
-) -> Request:
+def request_from(values: OptionValues, promise: Promise, scope: Scope) -> Request:
     """Return what a caller asks for, checked. A catalogue is read.
 
     Raises ParameterError for what is out of range, missing, of no use or in contradiction;
@@ -223,19 +221,10 @@ def request_from(
 
     Args:
         values: All options of the call.
-        by_user: Whether units are users.
-        units_are_chosen: Whether a condition, a query or segments choose the units.
+        promise: Who is protected, under which relation and budget.
         scope: Which purchases count.
     """
     target = _target_of(values)
-    promise = Promise(
-        PrivacyBudget.of(
-            values["epsilon"], values["delta"], values["rho"], otherwise=defaults.EPSILON
-        ),
-        exact_neighbors(values["neighbors"]),
-        by_user,
-        units_are_chosen,
-    )
     public = PublicFacts(
         _universe(values["catalogue"], values["universe_size"], scope),
         _cap("max_rank", values["max_rank"]),
@@ -245,7 +234,7 @@ def request_from(
     )
     choice = _choice_of(values, target, public, promise)
     spec = registry.spec_named(choice.name)
-    _check_caps(spec, public, scope, by_user=by_user)
+    _check_caps(spec, public, scope, by_user=promise.by_user)
     if values["known"] is not None:
         target = replace(target, known=_known(values["known"], spec, public, scope, target))
     least, top = target.min_support, target.top

@@ -15,7 +15,7 @@ from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
-from fim_private.request.itemsets import Itemset, subsets_of
+from fim_private.request.itemsets import Items, Itemset, subsets_of
 from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
@@ -25,7 +25,6 @@ from fim_private.request.supports import (
     SupportNoise,
     UnitCount,
 )
-from fim_private.spectrum import Items
 
 
 @dataclass(frozen=True)

@@ -247,8 +247,8 @@ class _Search:
     def _mechanisms(self) -> list[Changes]:
         """Return changes of the mechanism to try; none stand for the one that was asked for."""
         if self.request.reason is None:
-            to_auto = {"mechanism": AUTO}
-            return [{} if self._attempt(to_auto) is None else to_auto]
+            to_auto: Changes = {"mechanism": AUTO}
+            return [{}] if self._attempt(to_auto) is None else [to_auto]
         return [{}] if self.came_out else [{}, {"mechanism": "limited-domain"}]
 
     def least_of(self, attempts: list[Changes]) -> Advice | None:

@@ -511,11 +511,13 @@ def plan(
         seeks_many = union or supports or basket is not None or len(sizes) > 1
         top = options.PLANNED_TOPS if seeks_many else 1
     numbers = _numbers_of(top)
+    if supports is None:
+        supports = max(listed(numbers)) > 1
     planned = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         top=numbers,
         union=union,
-        supports=flag("supports", max(listed(numbers)) > 1 if supports is None else supports),
+        supports=flag("supports", supports),
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
         epsilon=float(Exact(exact_epsilon(values["epsilon"]))),
         delta=float(Exact(delta)),

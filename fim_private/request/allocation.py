@@ -183,14 +183,16 @@ def _extra_steps(
 
 def _steps_of(request: Request, selections: Sequence[Selection]) -> list[Step]:
     """Return what the budget of a request is used for: selections, supports, number of units."""
-    part = request.search_share / len(selections)
+    share_of_each = request.search_share / len(selections)
     steps: list[Step] = []
     for selection in selections:
         run = selection.run
         if isinstance(run, TopK):
-            steps.append(Step("selection", selection.sizes, part, choices=run.choices))
+            steps.append(Step("selection", selection.sizes, share_of_each, choices=run.choices))
         else:
-            steps += [Step(purpose, sizes, part * share) for purpose, sizes, share in run.steps]
+            steps += [
+                Step(purpose, sizes, share_of_each * share) for purpose, sizes, share in run.steps
+            ]
     target = request.target
     return steps + _extra_steps(target.sizes, request.supports_share, request.count_share)
 
@@ -225,11 +227,11 @@ def _by_basic_composition(request: Request, public: Sequence[PublicParameters]) 
     if joint_noise:
         request = request.without_count_step()
     delta = (request.budget.delta - supports_delta) / number
-    part = request.search_share / number
+    selection_epsilon = epsilon * request.search_share / number
     selections = _selections_of(
         request,
         public,
-        lambda build, top: TopK.by_basic_composition(build, top, epsilon * part, delta),
+        lambda build, top: TopK.by_basic_composition(build, top, selection_epsilon, delta),
     )
     steps = _sharing_epsilon(_steps_of(request, selections), epsilon)
     plan = _plan_with(request, steps, StepComposition.BASIC, selections, joint_noise=joint_noise)

@@ -58,9 +58,12 @@ class DryRun:
     queries: list[str] = field(default_factory=list)
 
 
-def _is_ibis_table(data: object) -> bool:
-    """Return whether something is a table of Ibis, without importing Ibis."""
-    return type(data).__module__ == "ibis.expr.types.relations" and hasattr(data, "get_backend")
+def _natural_engine(data: object) -> str:
+    """Return the engine of data for which none was named. Ibis is not imported."""
+    if is_dataframe(data):
+        return SPARK
+    is_ibis = type(data).__module__ == "ibis.expr.types.relations"
+    return SQL if is_ibis and hasattr(data, "get_backend") else LOCAL
 
 
 @dataclass(frozen=True)
@@ -92,26 +95,23 @@ class Engine:
 
         Raises ParameterError for options that do not go together.
         """
-        is_spark, is_ibis = is_dataframe(data), _is_ibis_table(data)
-        fitting = ((SPARK, is_spark), (SQL, is_ibis))
-        name = engine
-        if name is None:
-            name = next((kind for kind, fits in fitting if fits), LOCAL)
+        natural = _natural_engine(data)
+        name = natural if engine is None else engine
         if name not in (LOCAL, SPARK, SQL):
             raise ParameterError(
                 f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, {SQL}, not {shown(engine)}"
             )
-        if is_ibis and name != SQL:
+        if natural == SQL and name != SQL:
             raise ParameterError(
                 f"leave out {parameter('engine')}: a table of Ibis is counted in its database"
             )
-        if name == LOCAL and is_spark:
+        if natural == SPARK and name == LOCAL:
             raise ParameterError(
                 f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give "
                 f"its toArrow()"
             )
         is_mapping = isinstance(settings, Mapping)
-        if settings is not None and (name != SPARK or is_spark or not is_mapping):
+        if settings is not None and (name != SPARK or natural == SPARK or not is_mapping):
             raise ParameterError(
                 f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the "
                 f"settings of a new session, such as 'spark.master'"

@@ -236,8 +236,7 @@ def publish(
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)
     estimates, clear = _clear_ones(plan, measurement, named, with_subsets=with_subsets)
-    clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
-    unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
+    unnamed = [Itemset(None)] * (len(selected) - len(named))
     subsets, others_known = (
         tuple(estimate for estimate in estimates if estimate.items in names)
         for names in map(set, _besides(_names_of(clear), known, with_subsets=with_subsets))
@@ -266,7 +265,10 @@ def _clear_ones(
     *,
     with_subsets: bool,
 ) -> tuple[list[Itemset], list[Itemset]]:
-    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out."""
+    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out.
+
+    The latter come by descending support.
+    """
     if plan.min_support is not None:
         estimates, candidates = _reaching(
             plan.min_support, measurement, len(named), with_subsets=with_subsets
@@ -281,7 +283,7 @@ def _clear_ones(
     # Noise that decided which itemsets are left out must not move those that stay.
     if plan.min_support is None and len(clear) == len(named):
         clear = _pooled(measurement, clear, named)
-    return estimates, clear
+    return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
 
 
 def _ranked(

@@ -76,7 +76,7 @@ class _Source:
     def _collection(self, value: object, place: int) -> list[object]:
         if isinstance(value, Itemset):
             value = value.items
-        if isinstance(value, pa.ListScalar | pa.LargeListScalar):
+        if isinstance(value, pa.Scalar):
             value = value.as_py()
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
@@ -119,11 +119,10 @@ def given_itemsets(
         return _checked(_of_object(source, origin), origin)
     if not os.fspath(source):
         raise DataError(f"the path of {parameter(name)} is empty; name a file")
-    path = Path(source)
-    file_shown = "standard input" if str(path) == "-" else repr(str(path))
-    origin = _Source(file_shown, DataError, fold_case)
-    with file_errors(file_shown):
-        return _checked(_of_file(path, origin), origin)
+    file = File(Path(source))
+    origin = _Source(file.name, DataError, fold_case)
+    with file_errors(file.name):
+        return _checked(_of_file(file, origin), origin)
 
 
 def _checked(values: Iterable[object], source: _Source) -> GivenItemsets:
@@ -174,10 +173,11 @@ def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[It
     return itemsets_of(release)
 
 
-def _of_file(path: Path, source: _Source) -> Iterable[object]:
+def _of_file(file: File, source: _Source) -> Iterable[object]:
+    path = file.path
     if path.suffix.lower() == ".json":
         return _of_release(load(path), source)
-    file = open_file(File(path))
+    file = open_file(file)
     if file.form == "text":
         return _of_text(file, source)
     table = file_table(file, Reading(head=True))

@@ -14,7 +14,6 @@ from fim_private.display import JsonObject, Table
 from fim_private.dp.arguments import (
     exact_fraction,
     flag,
-    public_integer,
     whole_number,
 )
 from fim_private.dp.composition import PrivacyBudget
@@ -28,7 +27,7 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
-from fim_private.options.declaration import OptionValues, filled, takes
+from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
     USUAL_TOP,
@@ -44,6 +43,7 @@ from fim_private.request.request import (
     Request,
     listed,
     parse_sizes,
+    public_number,
     request_of,
 )
 from fim_private.spectrum import candidate_itemsets
@@ -523,11 +523,11 @@ def plan(
         delta=float(Exact(delta)),
         neighbors=neighbors,
         confidence=float(exact_fraction("confidence", values["confidence"])),
-        units=_number("units", values),
-        universe_size=_number("universe_size", values),
-        max_basket=_number("max_basket", values),
-        max_baskets=_number("max_baskets", values),
-        max_rank=_number("max_rank", values),
+        units=public_number("units", values),
+        universe_size=public_number("universe_size", values),
+        max_basket=public_number("max_basket", values),
+        max_baskets=public_number("max_baskets", values),
+        max_rank=public_number("max_rank", values),
     )
     _check_public(planned, sizes[-1])
     how_to_list = f"{parameter('universe_size')}, how many it has"
@@ -546,12 +546,6 @@ def _numbers_of(top: object) -> int | tuple[int, ...]:
     if len(numbers) > _MOST_TOPS:
         raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
     return tuple(sorted(tops)) if isinstance(top, Iterable) else min(tops)
-
-
-def _number(name: str, values: OptionValues) -> int | None:
-    """Return a public number of those that were given; None if it was not."""
-    value = values[name]
-    return None if value is None else public_integer(name, value)
 
 
 def _check_public(planned: Plan, size: int) -> None:

@@ -226,11 +226,11 @@ def request_from(values: OptionValues, promise: Promise, scope: Scope) -> Reques
     """
     target = _target_of(values)
     public = PublicFacts(
-        _universe(values["catalogue"], values["universe_size"], scope),
-        _cap("max_rank", values["max_rank"]),
-        _cap("max_basket", values["max_basket"]),
-        _cap("max_baskets", values["max_baskets"]),
-        _cap("units", values["units"]),
+        _universe(values, scope),
+        public_number("max_rank", values),
+        public_number("max_basket", values),
+        public_number("max_baskets", values),
+        public_number("units", values),
     )
     choice = _choice_of(values, target, public, promise)
     spec = registry.spec_named(choice.name)
@@ -393,7 +393,9 @@ def listed(values: Any) -> Iterable[Any]:
     return (values,)
 
 
-def _cap(name: str, value: int | None) -> int | None:
+def public_number(name: str, values: OptionValues) -> int | None:
+    """Return a public number of those that were given; None if it was not."""
+    value = values[name]
     return None if value is None else public_integer(name, value)
 
 
@@ -438,13 +440,13 @@ def _of_no_use(cap: str, uses_cap: Callable[[MechanismSpec], bool]) -> Parameter
     return ParameterError(f"leave out {parameter(cap)}: only {' and '.join(users)} use it")
 
 
-def _universe(catalogue: object, universe_size: int | None, scope: Scope) -> Universe:
+def _universe(values: OptionValues, scope: Scope) -> Universe:
     """Return the public universe, without the items that are left out."""
+    catalogue = values["catalogue"]
+    size = public_number("universe_size", values)
     if catalogue is None:
-        if universe_size is None:
-            return UNKNOWN
-        return SizedUniverse(public_integer("universe_size", universe_size))
-    if universe_size is not None:
+        return UNKNOWN if size is None else SizedUniverse(size)
+    if size is not None:
         raise ParameterError(
             f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size"
         )

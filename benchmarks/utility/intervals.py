@@ -163,13 +163,13 @@ def _releases(
             seed=seed + search,
             **options,
         )
-        with prepared.run.charged(prepared.spending, prepared.scope) as (opened, _):
+        with prepared.run.charged(prepared.spending, prepared.request.scope) as (opened, _):
             yield from _drawn(prepared, opened[0], drawings)
 
 
 def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[Release, Truth]]:
     """Find itemsets once, and yield a release for each drawing of the noise on their supports."""
-    plan, request, source = prepared.plan, prepared.request, opened.source
+    plan, request, source = prepared.spending.plan, prepared.request, opened.source
     selected = outcome.select(plan, source, prepared.run.randomness)
     truth: dict[frozenset[Item], int] = {frozenset(): source.units}
     truth |= {frozenset(itemset.items or ()): itemset.support for itemset in selected}

@@ -365,7 +365,7 @@ def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
     statements = queries(data, **typed) if prepared.sends_queries else []
     with writing.destination(None) as write:
         if form is ReleaseFormat.JSON:
-            plan = prepared.plan.to_dict()
+            plan = prepared.spending.plan.to_dict()
             if statements:
                 plan["queries"] = statements
             write.json(as_json(plan))

@@ -563,28 +563,18 @@ def voted(
             f"{parameter('question')} {election.named.name} of users needs "
             f"{parameter('together')} user: {NOT_INDEPENDENCE}"
         )
-    plan = election.plan
-    spending = Spending(
-        command="vote",
-        neighbors=election.neighbors,
-        cost=plan.cost,
-        entry_cost=plan.cost,
-        entry_zcdp=plan.zcdp,
-        rho=None,
-        parameters=election.recorded(at_least),
-    )
+    promise = run.promise(scope)
+    spending = Spending("vote", promise, election.plan, election.recorded(at_least))
     with run.charged(spending, scope, stacklevel=stacklevel + 2) as ((opened,), charged):
         assert isinstance(opened.source, LocalSource)
         purchases = opened.source.transactions.united()
         ballots = election.hold(purchases, run.randomness)
-    replaces_one = election.neighbors == Neighbors.REPLACE_ONE
-    units_are_public = replaces_one and not scope.chooses_units(run.where)
     return Vote(
         answer=ballots.choose(election.mechanism, run.randomness),
         election=election,
         privacy_unit="user" if purchases.by_user else "basket",
         private=run.randomness.private,
-        units=purchases.units if units_are_public else None,
+        units=purchases.units if promise.units_are_public else None,
         missing_user=purchases.reading.missing_user,
         where=run.where,
         scope=opened.scope,

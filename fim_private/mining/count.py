@@ -9,10 +9,9 @@ from typing import Unpack
 from fim_private.dp.arguments import flag
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining.given import given_itemsets
-from fim_private.options import EPSILON
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import CountOptions
 from fim_private.periods import KINDS
@@ -62,33 +61,22 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     scope = run.scope()
     with limit_memory(run.reading.memory):
         known_itemsets = given_itemsets(itemsets, fold_case=run.all_rows.fold_case)
-    budget = PrivacyBudget.of(values["epsilon"], values["delta"], values["rho"], otherwise=EPSILON)
+    promise = run.promise(scope)
     with_count = flag("count", values["count"])
-    neighbors = exact_neighbors(values["neighbors"])
-    exchanges = neighbors == Neighbors.REPLACE_ONE
-    units_are_public = exchanges and not scope.chooses_units(run.where)
     number = len(known_itemsets.itemsets)
     plan = plan_of_given(
-        budget,
+        promise.budget,
         known_itemsets.sizes,
         number,
-        with_count=with_count and not units_are_public,
-        joint_noise=not exchanges,
+        with_count=with_count and not promise.units_are_public,
+        joint_noise=promise.neighbors == Neighbors.ADD_REMOVE,
     )
     noise = plan.noise(number)
     assert noise is not None
-    spending = Spending(
-        command="count",
-        neighbors=neighbors,
-        cost=plan.cost,
-        entry_cost=plan.cost,
-        entry_zcdp=plan.zcdp,
-        rho=budget.rho,
-        parameters=_recorded(number, budget, with_count=with_count),
-    )
-    with run.charged(spending, scope) as ((opened,), charged):
-        source = opened.source
-        units = outcome.unit_count(plan, source, run.randomness, public=units_are_public)
+    recorded = _recorded(number, promise.budget, with_count=with_count)
+    with run.charged(Spending("count", promise, plan, recorded), scope) as ((opened,), charged):
+        source, public = opened.source, promise.units_are_public
+        units = outcome.unit_count(plan, source, run.randomness, public=public)
         measurement = outcome.measured(
             known_itemsets.itemsets,
             supports_of(known_itemsets, source),
@@ -99,7 +87,12 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         )
     published = outcome.Outcome(tuple(measurement.estimates()), noise, measurement.units)
     release = run.release(
-        opened, plan, published, mechanism=GIVEN, sizes=known_itemsets.sizes, neighbors=neighbors
+        opened,
+        plan,
+        published,
+        mechanism=GIVEN,
+        sizes=known_itemsets.sizes,
+        neighbors=promise.neighbors,
     )
     release = replace(release, top=number, union=True, charged=charged)
     run.warn_of_noisy_units(plan.cost, [release])

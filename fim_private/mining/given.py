@@ -47,7 +47,7 @@ from fim_private.release.forms import METADATA, PARQUET_ENDINGS, as_it_was
 from fim_private.release.release import Itemset, Release
 from fim_private.release.saved import load
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.itemsets import GivenItemsets, Listed, names_of
+from fim_private.request.itemsets import GivenItemsets, Items, Listed, names_of
 from fim_private.run.engines import LOCAL
 from fim_private.run.run import Run
 from fim_private.spark.dataframes import is_dataframe
@@ -76,7 +76,7 @@ class _Source:
     def _collection(self, value: object, place: int) -> list[object]:
         if isinstance(value, Itemset):
             value = value.items
-        if isinstance(value, pa.ListScalar | pa.LargeListScalar):
+        if isinstance(value, pa.Scalar):
             value = value.as_py()
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
@@ -119,11 +119,10 @@ def given_itemsets(
         return _checked(_of_object(source, origin), origin)
     if not os.fspath(source):
         raise DataError(f"the path of {parameter(name)} is empty; name a file")
-    path = Path(source)
-    file_shown = "standard input" if str(path) == "-" else repr(str(path))
-    origin = _Source(file_shown, DataError, fold_case)
-    with file_errors(file_shown):
-        return _checked(_of_file(path, origin), origin)
+    file = File(Path(source))
+    origin = _Source(file.name, DataError, fold_case)
+    with file_errors(file.name):
+        return _checked(_of_file(file, origin), origin)
 
 
 def _checked(values: Iterable[object], source: _Source) -> GivenItemsets:
@@ -168,16 +167,17 @@ def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
     )
 
 
-def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[tuple[Item, ...]]:
+def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[Items]:
     if isinstance(release, SegmentedRelease):
         raise source.refuse(_SEVERAL)
     return itemsets_of(release)
 
 
-def _of_file(path: Path, source: _Source) -> Iterable[object]:
+def _of_file(file: File, source: _Source) -> Iterable[object]:
+    path = file.path
     if path.suffix.lower() == ".json":
         return _of_release(load(path), source)
-    file = open_file(File(path))
+    file = open_file(file)
     if file.form == "text":
         return _of_text(file, source)
     table = file_table(file, Reading(head=True))
@@ -283,7 +283,7 @@ def _cell(value: object) -> object:
     return value if items is None else items
 
 
-def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterator[tuple[Item, ...]]:
+def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterator[Items]:
     unions: set[frozenset[Item]] = set()
     for place, sides in enumerate(rules, 1):
         items = dict.fromkeys(item for side in sides for item in source.items(side, place))
@@ -617,7 +617,7 @@ def earlier_release(catalogue: object) -> Release | SegmentedRelease | None:
     return None
 
 
-def itemsets_of(release: Release | SegmentedRelease) -> list[tuple[Item, ...]]:
+def itemsets_of(release: Release | SegmentedRelease) -> list[Items]:
     """Return the itemsets with a name of a release, under the names that their items have in the
     data.
     """

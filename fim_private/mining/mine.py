@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
-from fim_private.dp.accountant import cost_of_segments
 from fim_private.dp.arguments import flag
-from fim_private.dp.cost import ZcdpCost
 from fim_private.errors import ParameterError, PrivacyWarning, parameter
 from fim_private.mining.given import (
     earlier_release,
@@ -22,16 +20,14 @@ from fim_private.mining.given import (
 from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import PeriodsOption, SegmentOptions
 from fim_private.options.requests import MineOptions
-from fim_private.reading.labels import Item
 from fim_private.reading.memory import limit_memory
 from fim_private.reading.options import Segments, segments_of
 from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.allocation import checked_plan
-from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
+from fim_private.request.itemsets import GivenItemsets, Items, KnownFrom, supports_of
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, recorded_request, request_from
-from fim_private.request.scope import Scope
 from fim_private.run import outcome
 from fim_private.run.engines import SQL, DryRun, Opened
 from fim_private.run.run import Run, Spending
@@ -109,14 +105,15 @@ def mine(
     ('bread', 'butter')
     """
     prepared = _prepared(data, segments_of(by, segments, max_segments), periods, options)
-    run, request, plan = prepared.run, prepared.request, prepared.plan
-    with run.charged(prepared.spending, prepared.scope) as (opened, charged):
-        releases = [_release(run, request, plan, segment) for segment in opened]
-    cost = prepared.spending.cost
+    run, request, spending = prepared.run, prepared.request, prepared.spending
+    with run.charged(spending, request.scope) as (opened, charged):
+        releases = [_release(run, request, spending.plan, segment) for segment in opened]
+    cost, zcdp = spending.total
     run.warn_of_noisy_units(cost, releases)
     if run.reading.parts is None:
         return replace(releases[0], charged=charged)
-    return SegmentedRelease(tuple(releases), cost, prepared.stated_zcdp, charged)
+    stated_zcdp = None if spending.promise.budget.rho is None else zcdp
+    return SegmentedRelease(tuple(releases), cost, stated_zcdp, charged)
 
 
 @dataclass(frozen=True)
@@ -125,19 +122,14 @@ class Prepared:
 
     Attributes:
         run: The call.
-        scope: Which purchases count.
         request: What is asked for of each segment.
-        plan: The plan for each segment.
-        spending: What all segments spend together, and what the ledger records.
-        stated_zcdp: What all segments spend in zCDP, if the budget was given as ρ.
+        spending: The plan of each segment, what all of them spend together, and what the ledger
+            records.
     """
 
     run: Run
-    scope: Scope
     request: Request
-    plan: ReleasePlan
     spending: Spending
-    stated_zcdp: ZcdpCost | None
 
     @property
     def sends_queries(self) -> bool:
@@ -163,25 +155,12 @@ def _prepared(
         if values["known"] is not None:
             values["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
-        whole = request_from(values, by_user=run.by_user, scope=scope, where=run.where)
-    most_segments = 1 if run.reading.parts is None else run.reading.parts.most
-    request = whole.divided_among(most_segments)
+        whole = request_from(values, run.promise(scope), scope)
+    segments_of_unit = 1 if run.reading.parts is None else run.reading.parts.most
+    request = whole.divided_among(segments_of_unit)
     plan = checked_plan(request)
-    cost, zcdp = cost_of_segments(plan.cost, plan.zcdp, most_segments, whole.budget)
-    spending = Spending(
-        command="mine",
-        neighbors=request.promise.neighbors,
-        cost=cost,
-        entry_cost=cost,
-        entry_zcdp=zcdp,
-        rho=whole.budget.rho,
-        parameters=recorded_request(whole, scope),
-    )
-    times = run.reading.times
-    if times is not None and times.released_apart:  # each period is an entry of its own
-        spending = replace(spending, entry_cost=plan.cost, entry_zcdp=plan.zcdp)
-    stated_zcdp = None if whole.budget.rho is None else zcdp
-    return Prepared(run, scope, request, plan, spending, stated_zcdp)
+    spending = Spending("mine", whole.promise, plan, recorded_request(whole), segments_of_unit)
+    return Prepared(run, request, spending)
 
 
 def planned(
@@ -257,7 +236,7 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
     threshold = None if least is None else least.threshold(units)
     selected = outcome.select(plan, source, randomness, threshold)
 
-    def count_supports(itemsets: Sequence[tuple[Item, ...]]) -> Sequence[int]:
+    def count_supports(itemsets: Sequence[Items]) -> Sequence[int]:
         return supports_of(GivenItemsets.of(itemsets), source)
 
     published = outcome.publish(

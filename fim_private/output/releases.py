@@ -295,7 +295,7 @@ _NAMES = {
 
 def render_release_plan(prepared: Prepared, screen: Screen) -> str:
     """Return what `mine` would do: its steps as a table, and what they cost together."""
-    plan, unit = prepared.plan, prepared.run.unit
+    plan, unit = prepared.spending.plan, prepared.run.unit
     title = bold("The plan. No purchases were read, and nothing was charged.")
     rows = [_step_cells(plan, step) for step in plan.steps]
     columns = ("step", "budget", "it spends", "noise", f"95 % ({unit}s)")
@@ -337,7 +337,8 @@ def _spent_in_words(step: Step) -> str:
 
 def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     """Yield what comes out, and what all steps cost together."""
-    plan, request, spending = prepared.plan, prepared.request, prepared.spending
+    run, request, spending = prepared.run, prepared.request, prepared.spending
+    plan, (cost, _), (_, zcdp) = spending.plan, spending.total, run.entry(spending)
     sought = request.target.sought
     kinds = words.itemsets_of(request.target.sizes, sought)
     supports = "without supports" if request.supports_share is None else "with noisy supports"
@@ -351,18 +352,17 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     if plan.names_delta:
         yield (
             f"δ = {least_in_words(plan.names_delta)} is for the chance that an item is revealed "
-            f"which only one {prepared.run.unit} has."
+            f"which only one {run.unit} has."
         )
-    cost, zcdp = spending.cost, spending.entry_zcdp
     yield (
         f"The release costs ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}. "
         f"A ledger that adds up zCDP is charged ρ = {least_in_words(zcdp.rho)}, "
         f"δ = {least_in_words(zcdp.delta)}."
     )
-    segments = prepared.run.reading.parts
+    segments = run.reading.parts
     if segments is not None:
         yield (
             f"This is the plan of each of {words.number_of(len(segments.names), 'release')}; the "
-            f"cost is that of all of them for a {prepared.run.unit} that counts in "
+            f"cost is that of all of them for a {run.unit} that counts in "
             f"{segments.most:,}."
         )

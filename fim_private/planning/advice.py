@@ -19,15 +19,14 @@ from typing import Any
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
-from fim_private.mechanisms import LargeMargin, TightMargin, registry
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
+from fim_private.mechanisms import LargeMargin, TightMargin
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
 from fim_private.request.plan import LeftOut, Selection
-from fim_private.request.request import Request, usual_top
+from fim_private.request.request import Request
 
 # Parameters of `mine` that are to differ, by name.
 Changes = dict[str, Any]
@@ -202,7 +201,7 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
     budgets = _budgets(request)
     tried: list[Advice] = []
     lowest_price = math.inf
-    for changes in sorted(_changes(request, came_out, search.before), key=search.price):
+    for changes in sorted(search.changes(), key=search.price):
         if search.price(changes) >= lowest_price:
             break
         # Without any change it is the same request.
@@ -224,6 +223,33 @@ class _Search:
     units: int | None
     came_out: int
     before: int | None
+
+    def changes(self) -> Iterator[Changes]:
+        """Yield all changes of the request except its budget.
+
+        If something came out, none gives less.
+        """
+        request, target = self.request, self.request.target
+        tops: list[Changes] = [{}]
+        sizes: list[Changes] = [{}]
+        supports: list[Changes] = [{}]
+        if not self.came_out:
+            tops += [{"top": top} for top in _TOPS if top < target.top]
+            if not target.rules and target.sizes[0] != 1:
+                sizes.append({"size": 1})
+        has_supports = request.supports_share is not None
+        if has_supports and not target.rules and target.min_support is None:
+            supports.append({"supports": False})
+        for mechanism, top, size, support in product(self._mechanisms(), tops, sizes, supports):
+            changes = mechanism | size | top | support
+            yield changes | _follow_from(changes, request)
+
+    def _mechanisms(self) -> list[Changes]:
+        """Return changes of the mechanism to try; none stand for the one that was asked for."""
+        if self.request.reason is None:
+            to_auto: Changes = {"mechanism": AUTO}
+            return [{}] if self._attempt(to_auto) is None else [to_auto]
+        return [{}] if self.came_out else [{}, {"mechanism": "limited-domain"}]
 
     def least_of(self, attempts: list[Changes]) -> Advice | None:
         """Return the first attempt that would probably do, else the last one, if it needs less.
@@ -252,9 +278,12 @@ class _Search:
     def _attempt(self, changes: Changes) -> Advice | None:
         """Return the changed request as advice, or None if it is not valid or needs no less."""
         request, before = self.request, self.before
-        changed = _with(request, changes)
-        need = None if changed is None else needed_support(changed)
-        if changed is None or need is None:
+        try:
+            changed = request.with_options(changes)
+        except ParameterError:
+            return None
+        need = needed_support(changed)
+        if need is None:
             return None
         is_same_size = changed.target.sizes == request.target.sizes
         if is_same_size and before is not None and need >= before:
@@ -274,7 +303,7 @@ class _Search:
         if changes.get("supports") is False:
             price += _NO_SUPPORTS
         request = self.request
-        price += math.log2(_changed_budget(request, changes).loss / request.budget.loss)
+        price += math.log2(_loss(request, changes) / request.budget.loss)
         top = request.target.top
         return price + _FEWER * math.log10(top / changes.get("top", top))
 
@@ -297,14 +326,11 @@ class _Search:
         return min(limits, default=math.inf)
 
 
-def _changed_budget(request: Request, changes: Changes) -> PrivacyBudget:
-    """Return the budget of a request with changes of epsilon or rho."""
+def _loss(request: Request, changes: Changes) -> Fraction:
+    """Return the ε of a request with changes of epsilon or rho, or what its ρ implies."""
     budget = request.budget
-    return replace(
-        budget,
-        epsilon=changes.get("epsilon", budget.epsilon),
-        rho=changes.get("rho", budget.rho),
-    )
+    epsilon, rho = changes.get("epsilon", budget.epsilon), changes.get("rho", budget.rho)
+    return PrivacyBudget(epsilon, budget.delta, rho).loss
 
 
 def _budgets(request: Request) -> list[Changes]:
@@ -322,31 +348,12 @@ def _budgets(request: Request) -> list[Changes]:
     for amount in (digit * power for power in powers for digit in (1, 2, 5)):
         if amount <= current:
             continue
-        if _changed_budget(request, {name: amount}).loss > LARGEST_EPSILON:
+        if _loss(request, {name: amount}) > LARGEST_EPSILON:
             break
         budgets.append({name: amount})
     if name == "epsilon":
         budgets.append({name: Fraction(LARGEST_EPSILON)})
     return budgets
-
-
-def _changes(request: Request, came_out: int, before: int | None) -> Iterator[Changes]:
-    """Yield all changes of a request except its budget. If something came out, none gives less."""
-    target = request.target
-    mechanisms = _other_mechanisms(request, came_out, before)
-    tops: list[Changes] = [{}]
-    sizes: list[Changes] = [{}]
-    supports: list[Changes] = [{}]
-    if not came_out:
-        tops += [{"top": top} for top in _TOPS if top < target.top]
-        if not target.rules and target.sizes[0] != 1:
-            sizes.append({"size": 1})
-    has_supports = request.supports_share is not None
-    if has_supports and not target.rules and target.min_support is None:
-        supports.append({"supports": False})
-    for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
-        changes = mechanism | size | top | support
-        yield changes | _follow_from(changes, request)
 
 
 def _follow_from(changes: Changes, request: Request) -> Changes:
@@ -356,58 +363,9 @@ def _follow_from(changes: Changes, request: Request) -> Changes:
     if "size" in changes and target.union:
         following["union"] = False
     drops_supports = changes.get("supports") is False
-    if drops_supports and request.supports_share != request.usual_supports_share:
+    if drops_supports and request.options["supports_share"] is not None:
         following["supports_share"] = None
     keeps_supports = "supports" not in changes and has_supports
     if changes.get("top") == 1 and keeps_supports and not target.rules:
         following["supports"] = True  # by default one itemset has none
     return following
-
-
-def _other_mechanisms(request: Request, came_out: int, before: int | None) -> list[Changes]:
-    """Return changes of the mechanism to try; none stand for the one that was asked for."""
-    if request.reason is not None:  # it was chosen by "auto"
-        return [{}] if came_out else [{}, {"mechanism": "limited-domain"}]
-    to_auto = {"mechanism": AUTO}
-    auto = _with(request, to_auto)
-    need = None if auto is None else needed_support(auto)
-    if need is None or (before is not None and need >= before):
-        return [{}]
-    return [to_auto]
-
-
-def _with(request: Request, changes: Changes) -> Request | None:
-    """Return the request with changes, or None if these do not go together."""
-    target = replace(request.target, top=changes.get("top", request.target.top))
-    if "size" in changes:
-        target = replace(target, sizes=(changes["size"],), union=False)
-    changed = replace(request, target=target).with_budget(_changed_budget(request, changes))
-    usual_name = request.mechanism.name if request.reason is None else AUTO
-    name, reason = changes.get("mechanism", usual_name), None
-    if name == AUTO:
-        choice = changed.automatic_choice()
-        name, reason = choice.name, choice.reason
-    spec = registry.spec_named(name)
-    if not _goes_with(spec, request):
-        return None
-    has_threshold = target.min_support is not None
-    has_usual_top = request.target.top == usual_top(request.mechanism, has_threshold=has_threshold)
-    if has_usual_top and "top" not in changes:
-        target = replace(target, top=usual_top(spec, has_threshold=has_threshold))
-    changed = replace(changed, target=target, mechanism=spec, reason=reason)
-    if changes.get("supports") is False:
-        changed = replace(changed, supports_share=None)
-    elif request.supports_share == request.usual_supports_share:
-        changed = replace(changed, supports_share=changed.usual_supports_share)
-    return replace(changed, count_share=changed.usual_count_share)
-
-
-def _goes_with(spec: MechanismSpec, request: Request) -> bool:
-    """Return whether a mechanism has a use for the caps, δ and known itemsets of a request."""
-    if request.public.max_rank is not None and spec.rank_cap is RankCap.NONE:
-        return False
-    if request.public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        return False
-    if spec.spends_delta and not request.budget.delta:
-        return False
-    return request.target.known is None or spec.composed

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +38,13 @@ from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
-from fim_private.options.requests import RequestOptions
 from fim_private.request.allocation import plan_of
 from fim_private.request.plan import Selection
 from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
 USUAL_ITEMS, USUAL_TOP = 30.0, 50
+Floats = NDArray[np.float64]
 # on how many are listed selections depend by the logarithm alone
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
@@ -56,28 +55,25 @@ class Shop:
     """How strong the items and itemsets of a shop are, in natural logarithms.
 
     Attributes:
-        items: How many different items a mean user has bought (no logarithm).
         reach: The weight of the items of the top 50 pairs, per user.
         spread: The spread of these weights.
         reach_decay: How they fall with the number of itemsets sought.
         hold: How far apart the top pairs are in support, per user.
         hold_decay: How that falls with the number of itemsets sought.
-        item_shares: The shares of users with the 1st, 10th and 100th item.
-        pair_shares: The shares of users with the 1st, 10th and 100th pair.
+        shares: (2, 3) the shares of users with the 1st, 10th and 100th item, and pair.
     """
 
-    items: float
     reach: float
     spread: float
     reach_decay: float
     hold: float
     hold_decay: float
-    item_shares: tuple[float, ...]
-    pair_shares: tuple[float, ...]
+    shares: Floats
 
-    def top_shares(self, sizes: Sequence[int]) -> tuple[float, ...]:
-        """Return the shares of users with the 1st, 10th and 100th itemset, as far as known."""
-        return self.item_shares if sizes[0] == 1 else self.pair_shares
+    def top_shares(self, sizes: Sequence[int], ranks: Floats | int) -> Floats:
+        """Return the shares of users with the itemsets at these ranks, >= 1, as far as known."""
+        of_sizes = self.shares[int(sizes[0] > 1)]
+        return np.asarray(np.interp(np.log10(ranks), (0, 1, 2), of_sizes))
 
     def shifted(self, sizes: Sequence[int]) -> Shop:
         """Return the shop as it is for itemsets of these sizes, instead of for pairs."""
@@ -90,6 +86,14 @@ class Shop:
             hold=self.hold + hold,
             reach_decay=self.reach_decay + reach_decay,
         )
+
+    def share_ahead(self, users: int, count: int, log_noise: float, power: float) -> float:
+        """Return the share of the `count` itemsets sought that noise does not let others overtake.
+
+        log_noise: the logarithm of its deviation, in units.
+        """
+        log_hold = math.log(users) + self.hold - self.hold_decay * math.log(count / _PAIRS)
+        return math.exp(-math.exp(min(power * (log_noise - log_hold), 50.0)))
 
 
 # What is added to reach, hold and reach_decay, by the smallest size sought (3 stands for all larger
@@ -123,6 +127,7 @@ _SHOPS = (
     (351.4, -3.610, 0.437, 0.117, -3.999, 0.390, 0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757),
 )
 _FIRST_SHARE = 6  # of the columns
+_PAIRS = 50  # so many pairs were sought there
 
 # Of few different items each has a large share of the users: an average item has at least items /
 # different items, and an average pair its square. On 0/1 tables of 12 to 497 columns (three data
@@ -145,12 +150,9 @@ def shop_of(items: float, among: int | None = None) -> Shop:
     columns = np.array(_SHOPS).T
     columns[_FIRST_SHARE:] = np.log(columns[_FIRST_SHARE:])
     at, places = math.log(items), np.log(columns[0])
-    reach, spread, reach_decay, hold, hold_decay, *shares = (
-        float(np.interp(at, places, column)) for column in columns[1:]
-    )
-    shop = Shop(
-        items, reach, spread, reach_decay, hold, hold_decay, tuple(shares[:3]), tuple(shares[3:])
-    )
+    figures = [float(np.interp(at, places, column)) for column in columns[1:]]
+    reach, spread, reach_decay, hold, hold_decay, *shares = figures
+    shop = Shop(reach, spread, reach_decay, hold, hold_decay, np.reshape(shares, (2, 3)))
     if among is None:
         return shop
     average_share = math.log(min(items / among, 1.0))
@@ -158,8 +160,7 @@ def shop_of(items: float, among: int | None = None) -> Shop:
         shop,
         reach=max(shop.reach, average_share),
         hold=max(shop.hold, math.log(_PAIR_HOLD) + 2 * average_share),
-        item_shares=tuple(max(share, average_share) for share in shop.item_shares),
-        pair_shares=tuple(max(share, 2 * average_share) for share in shop.pair_shares),
+        shares=np.maximum(shop.shares, [[average_share], [2 * average_share]]),
     )
 
 
@@ -188,29 +189,16 @@ def with_list(request: Request, items: int = _LISTED_ITEMS) -> Request:
     """Return the same request with a public list of that size, if the mechanism is left to
     "auto".
     """
-    target, budget = request.target, request.budget
-    return of_users(
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        rho=budget.rho,
-        neighbors=request.promise.neighbors,
-        by_user=request.promise.by_user,
-        size=target.sizes,
-        top=target.top,
-        union=target.union,
-        keep_all=target.keep_all,
-        mechanism="auto" if request.reason is not None else request.mechanism.name,
-        supports=request.supports_share is not None,
-        supports_share=request.supports_share,
-        units=request.public.units,
-        catalogue=range(items),
+    return request.with_options(
+        {
+            "catalogue": range(items),
+            "supports_share": request.supports_share,
+            "known": None,
+            "max_rank": None,
+            "rules": False,
+            "count": False,
+        }
     )
-
-
-def of_users(*, by_user: bool = True, **options: Unpack[RequestOptions]) -> Request:
-    """Return a request, checked: of users and with supports unless asked otherwise."""
-    options.setdefault("supports", True)
-    return request_of(by_user=by_user, **options)
 
 
 def expected_found(
@@ -238,10 +226,7 @@ def expected_found(
     for selection in plan.selections:
         run = selection.run
         if isinstance(run, Levelwise):
-            groups = [selection.sizes]
-            if not target.union:
-                groups = [(size,) for size in selection.sizes]
-            for sizes in groups:
+            for sizes in target.groups:
                 shares.append(_found_by_levels(run, sizes, units, shop, half_width))
         elif isinstance(run, TopK) and request.mechanism.name in _PICKED:
             shares.append(_found_by_selections(selection, run, request, units, shop))
@@ -255,25 +240,21 @@ def _found_by_levels(
 ) -> float:
     """Return the share of the itemsets sought that levelwise finds and releases."""
     budget, recipe, shop = run.budget, run.recipe, shop.shifted(sizes)
-    log_users, log_top = math.log(users), math.log(run.count / 50)
     variance = budget.variance(recipe.items, 1)
     need = _LISTED_SIGMAS * math.sqrt(variance)
     if run.items_delta is not None:
         need = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
-    weight = log_users + shop.reach - shop.reach_decay * log_top
-    items_go_on = NormalDist().cdf((weight - math.log(need)) / shop.spread)
+    weight = math.log(users) + shop.reach - shop.reach_decay * math.log(run.count / _PAIRS)
+    items_go_on = NormalDist(math.log(need), shop.spread).cdf(weight)
     log_noise = math.log(budget.variance(recipe.second, 1)) / 2
-    log_hold = log_users + shop.hold - shop.hold_decay * log_top
-    share_found = items_go_on * _not_overtaken(_POWER * (log_noise - log_hold))
+    share_found = items_go_on * shop.share_ahead(users, run.count, log_noise, _POWER)
     ranks = np.geomspace(1, run.count, _RANKS)
-    log_shares = np.interp(np.log10(ranks), (0, 1, 2), shop.top_shares(sizes))
-    return share_found * _share_that_comes_out(
-        ranks, users * np.exp(log_shares), log_noise, half_width
-    )
+    supports = users * np.exp(shop.top_shares(sizes, ranks))
+    return share_found * _share_that_comes_out(ranks, supports, log_noise, half_width)
 
 
 def _share_that_comes_out(
-    ranks: NDArray[np.float64], supports: NDArray[np.float64], log_noise: float, half_width: int
+    ranks: Floats, supports: Floats, log_noise: float, half_width: int
 ) -> float:
     """Return the share of the itemsets found that come out.
 
@@ -289,7 +270,7 @@ def _share_that_comes_out(
     if not half_width or first <= last:
         return 1.0
     lead = math.log(first - last) - log_noise + math.log(first / last - 1)
-    none_is_sure = NormalDist().cdf((_LEAD_OF_SURE - lead) / _SPREAD_OF_SURE)
+    none_is_sure = NormalDist(lead, _SPREAD_OF_SURE).cdf(_LEAD_OF_SURE)
     noise = NormalDist(0, half_width / NormalDist().inv_cdf(0.975))
     above_zero = [noise.cdf(support - half_width) for support in supports]
     share_above = float(np.average(above_zero, weights=np.gradient(ranks)))
@@ -306,19 +287,11 @@ def _found_by_selections(
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[lists_items]
-    log_share = float(np.interp(math.log10(run.count), (0, 1, 2), shop.top_shares(sizes)))
-    log_support = math.log(users) + log_share
-    is_chosen = NormalDist().cdf((log_support - math.log(need) - half) / spread)
-    shop = shop.shifted(sizes)
+    log_support = math.log(users) + float(shop.top_shares(sizes, run.count))
+    is_chosen = NormalDist(math.log(need) + half, spread).cdf(log_support)
     rate = exponential_rate(run.mechanism.epsilon, request.promise.neighbors)
     log_noise = _PICKS_SCALE - math.log(rate)
-    log_hold = math.log(users) + shop.hold - shop.hold_decay * math.log(run.count / 50)
-    return is_chosen * _not_overtaken(_PICKS_POWER * (log_noise - log_hold))
-
-
-def _not_overtaken(log_ratio: float) -> float:
-    """Return the share of itemsets that noise does not overtake. log_ratio: of noise over hold."""
-    return math.exp(-math.exp(min(log_ratio, 50.0)))
+    return is_chosen * shop.shifted(sizes).share_ahead(users, run.count, log_noise, _PICKS_POWER)
 
 
 # A forecast is not printed below a release if it is off by more than this share of what was sought.
@@ -385,7 +358,9 @@ def usual_list_gain(
 
     units, user_items, among: as in `list_gain`.
     """
-    request = of_users(
+    request = request_of(
+        by_user=True,
+        supports=True,
         mechanism="levelwise",
         top=USUAL_TOP,
         epsilon=options.EPSILON,
@@ -524,20 +499,22 @@ def plan_customers(
         universe_size = whole_number("universe_size", universe_size, least=2, most=10_000_000)
     units = public_integer("units", values["units"])
     tops = (top,) if isinstance(top, int) else top
+    whole = request_of(
+        by_user=True,
+        supports=True,
+        size=values["size"],
+        union=values["union"],
+        epsilon=values["epsilon"],
+        delta=values["delta"],
+        units=units,
+    )
+    target = whole.target
+    items = typical_items("user_items", user_items, least=target.sizes[-1])
     expected: dict[str, dict[str, float | tuple[float, ...]]] = {}
     for relation in (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE):
         shares: dict[str, list[float]] = {}
         for number in tops:
-            request = of_users(
-                neighbors=relation.value,
-                top=number,
-                size=values["size"],
-                union=values["union"],
-                epsilon=values["epsilon"],
-                delta=values["delta"],
-                units=units,
-            )
-            items = typical_items("user_items", user_items, least=request.target.sizes[-1])
+            request = whole.with_options({"neighbors": relation.value, "top": number})
             listed = with_list(request, universe_size or _LISTED_ITEMS)
             for name, planned in (("no list", request), ("list", listed)):
                 share = expected_found(planned, units, items, universe_size)
@@ -551,8 +528,8 @@ def plan_customers(
         units=units,
         user_items=items,
         top=top,
-        sizes=request.target.sizes,
-        union=request.target.union,
+        sizes=target.sizes,
+        union=target.union,
         epsilon=float(Exact(values["epsilon"])),
         delta=float(Exact(values["delta"])),
         universe_size=universe_size,

@@ -14,7 +14,6 @@ from fim_private.display import JsonObject, Table
 from fim_private.dp.arguments import (
     exact_fraction,
     flag,
-    public_integer,
     whole_number,
 )
 from fim_private.dp.composition import PrivacyBudget
@@ -28,7 +27,7 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
-from fim_private.options.declaration import OptionValues, filled, takes
+from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
     USUAL_TOP,
@@ -44,7 +43,8 @@ from fim_private.request.request import (
     Request,
     listed,
     parse_sizes,
-    wants_supports,
+    public_number,
+    request_of,
 )
 from fim_private.spectrum import candidate_itemsets
 
@@ -202,8 +202,17 @@ class Plan:
         """
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
-        request = self._request(registry.spec_named("levelwise"), self.tops[-1])
-        request = replace(request, promise=replace(request.promise, by_user=True))
+        request = request_of(
+            by_user=True,
+            size=self.sizes,
+            top=self.tops[-1],
+            union=self.union,
+            supports=self.supports,
+            mechanism="levelwise",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbors=self.neighbors,
+        )
         return list_gain(request, units=self.units, user_items=self.typical_basket)
 
     def _table(self) -> Table:
@@ -497,27 +506,28 @@ def plan(
         raise ParameterError(
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
-    basket = values["typical_basket"]
-    top = values["top"]
+    basket, supports, top = values["typical_basket"], values["supports"], values["top"]
     if top is None:
-        seeks_many = union or values["supports"] or basket is not None or len(sizes) > 1
+        seeks_many = union or supports or basket is not None or len(sizes) > 1
         top = options.PLANNED_TOPS if seeks_many else 1
     numbers = _numbers_of(top)
+    if supports is None:
+        supports = max(listed(numbers)) > 1
     planned = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         top=numbers,
         union=union,
-        supports=flag("supports", wants_supports(values["supports"], max(listed(numbers)))),
+        supports=flag("supports", supports),
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
         epsilon=float(Exact(exact_epsilon(values["epsilon"]))),
         delta=float(Exact(delta)),
         neighbors=neighbors,
         confidence=float(exact_fraction("confidence", values["confidence"])),
-        units=_number("units", values),
-        universe_size=_number("universe_size", values),
-        max_basket=_number("max_basket", values),
-        max_baskets=_number("max_baskets", values),
-        max_rank=_number("max_rank", values),
+        units=public_number("units", values),
+        universe_size=public_number("universe_size", values),
+        max_basket=public_number("max_basket", values),
+        max_baskets=public_number("max_baskets", values),
+        max_rank=public_number("max_rank", values),
     )
     _check_public(planned, sizes[-1])
     how_to_list = f"{parameter('universe_size')}, how many it has"
@@ -536,12 +546,6 @@ def _numbers_of(top: object) -> int | tuple[int, ...]:
     if len(numbers) > _MOST_TOPS:
         raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
     return tuple(sorted(tops)) if isinstance(top, Iterable) else min(tops)
-
-
-def _number(name: str, values: OptionValues) -> int | None:
-    """Return a public number of those that were given; None if it was not."""
-    value = values[name]
-    return None if value is None else public_integer(name, value)
 
 
 def _check_public(planned: Plan, size: int) -> None:

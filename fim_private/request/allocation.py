@@ -54,7 +54,6 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
-from fim_private.request.supports import SupportNoise
 
 _NOTHING = Fraction(0)
 # The share of δ for abstaining, if selections are composed in zCDP.
@@ -133,15 +132,12 @@ def plan_of_given(
     plans = []
     if budget.epsilon is not None:
         steps = _sharing_epsilon(_extra_steps(sizes, 1 - count_share, count_share), budget.epsilon)
-        delta = budget.delta or None
-        if joint_noise:  # two normals, which have a plan of their own
-            delta = None
-        noise = SupportNoise.for_budget(Fraction(steps[0].epsilon or 0), delta, number)
-        assert noise.cost is not None
-        steps[0] = replace(steps[0], delta=noise.cost.delta)
+        if budget.delta and not joint_noise:  # two normals have a plan of their own
+            normal = replace(steps[0], delta=Exact(budget.delta))
+            if noise_of(normal, number).half_width < noise_of(steps[0], number).half_width:
+                steps[0] = normal
         plans.append(ReleasePlan(tuple(steps), budget, StepComposition.BASIC, most_supports=number))
-    has_use_for_normal = with_count or joint_noise
-    if budget.epsilon is None or (budget.delta and has_use_for_normal):
+    if budget.epsilon is None or (budget.delta and (with_count or joint_noise)):
         if joint_noise:
             count_share = _NOTHING
         steps = _sharing_mu_squared(
@@ -159,10 +155,9 @@ def plan_of_given(
         )
     plan = min(plans, key=lambda plan: plan.half_width(number))
     # The ρ of its noise is known exactly.
-    best_noise = plan.noise(number)
-    assert best_noise is not None
     supports, *count = plan.steps
-    return replace(plan, steps=(replace(supports, noise_rho=best_noise.rho), *count))
+    noise = noise_of(supports, number, joint=plan.joint_noise)
+    return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *count))
 
 
 def _sharing_epsilon(steps: Iterable[Step], epsilon: Fraction) -> list[Step]:
@@ -186,15 +181,20 @@ def _extra_steps(
     return [step for step in steps if step.fraction]
 
 
-def _steps_of(request: Request, selections: Sequence[PublicParameters] = ()) -> list[Step]:
+def _steps_of(request: Request, selections: Sequence[Selection]) -> list[Step]:
     """Return what the budget of a request is used for: selections, supports, number of units."""
-    return [
-        *(
-            Step("selection", tuple(public.sizes), (1 - request.extras) / len(selections))
-            for public in selections
-        ),
-        *_extra_steps(request.target.sizes, request.supports_share, request.count_share),
-    ]
+    share_of_each = request.search_share / len(selections)
+    steps: list[Step] = []
+    for selection in selections:
+        run = selection.run
+        if isinstance(run, TopK):
+            steps.append(Step("selection", selection.sizes, share_of_each, choices=run.choices))
+        else:
+            steps += [
+                Step(purpose, sizes, share_of_each * share) for purpose, sizes, share in run.steps
+            ]
+    target = request.target
+    return steps + _extra_steps(target.sizes, request.supports_share, request.count_share)
 
 
 def _selections_of(
@@ -218,29 +218,26 @@ def _selections_of(
     )
 
 
-def _by_basic_composition(request: Request, selections: Sequence[PublicParameters]) -> ReleasePlan:
+def _by_basic_composition(request: Request, public: Sequence[PublicParameters]) -> ReleasePlan:
     """Split (ε, δ) by basic composition. δ is spent only where it is needed."""
-    epsilon, delta = request.budget.epsilon, request.budget.delta
+    epsilon, number = request.budget.epsilon, len(public)
     assert epsilon is not None
-    supports_delta = _delta_for_supports(request, request.target.top * len(selections))
+    supports_delta = _delta_for_supports(request, epsilon, request.target.top * number)
     joint_noise = request.has_joint_noise and supports_delta > 0
     if joint_noise:
         request = request.without_count_step()
-    steps = _sharing_epsilon(_steps_of(request, selections), epsilon)
-    selection_epsilon = Fraction(steps[0].epsilon or 0)
-    selection_delta = (delta - supports_delta) / len(selections)
-    chosen = _selections_of(
+    delta = (request.budget.delta - supports_delta) / number
+    selection_epsilon = epsilon * request.search_share / number
+    selections = _selections_of(
         request,
-        selections,
-        lambda build, top: TopK.by_basic_composition(
-            build, top, selection_epsilon, selection_delta
-        ),
+        public,
+        lambda build, top: TopK.by_basic_composition(build, top, selection_epsilon, delta),
     )
-    plan = _plan_with(request, steps, StepComposition.BASIC, chosen, joint_noise=joint_noise)
-    spends_delta = any(run.mechanism.cost.delta for run in plan.top_k_runs)
+    steps = _sharing_epsilon(_steps_of(request, selections), epsilon)
+    plan = _plan_with(request, steps, StepComposition.BASIC, selections, joint_noise=joint_noise)
     deltas = {"supports": supports_delta}
-    if spends_delta:
-        deltas["selection"] = selection_delta
+    if any(run.mechanism.cost.delta for run in plan.top_k_runs):
+        deltas["selection"] = delta
     return replace(
         plan,
         steps=tuple(
@@ -260,16 +257,13 @@ def _plan_with(
 ) -> ReleasePlan:
     """Return the plan of a request that takes these steps."""
     target = request.target
-    runs = [selection.run for selection in selections]
-    choices = [run.choices for run in runs if isinstance(run, TopK)]
-    chosen = [replace(step, choices=made) for step, made in zip(steps, choices, strict=False)]
     left_out = LeftOut.UNCLEAR
     if request.mechanism.composed and target.min_support is None:
         left_out = LeftOut.UNCLEAR_IF_NONE_IS_SURE
     if target.keep_all:
         left_out = LeftOut.NONE
     return ReleasePlan(
-        (*chosen, *steps[len(chosen) :]),
+        tuple(steps),
         request.budget,
         composition,
         selections,
@@ -282,21 +276,19 @@ def _plan_with(
     )
 
 
-def _delta_for_supports(request: Request, count: int) -> Fraction:
+def _delta_for_supports(request: Request, epsilon: Fraction, count: int) -> Fraction:
     """Return the δ that noise on `count` supports spends: none if Laplace noise is as narrow."""
-    share, budget = request.supports_share, request.budget
-    if not share or not budget.delta:
+    share = request.supports_share
+    if not share or not request.budget.delta:
         return _NOTHING
-    assert budget.epsilon is not None
-    delta = budget.delta * share
-    [laplace] = _sharing_epsilon(_extra_steps(request.target.sizes, share, None), budget.epsilon)
-    normal = replace(laplace, delta=Exact(delta))
-    laplace_width = noise_of(laplace, count).half_width
+    delta = request.budget.delta * share
+    normal = Step("supports", (), share, Exact(epsilon * share), Exact(delta))
     normal_width = noise_of(normal, count, joint=request.has_joint_noise).half_width
+    laplace_width = noise_of(replace(normal, delta=None), count).half_width
     return delta if normal_width < laplace_width else _NOTHING
 
 
-def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters]) -> ReleasePlan:
+def _by_zcdp_composition(request: Request, public: Sequence[PublicParameters]) -> ReleasePlan:
     """Split the budget in zCDP (docs/privacy.md, Theorems 8 and 16).
 
     A share of δ is for abstaining, if that needs any. The rest converts between ε and ρ.
@@ -304,33 +296,29 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
     joint_noise = request.has_joint_noise
     if joint_noise:
         request = request.without_count_step()
-    budget = request.budget
+    budget, number = request.budget, len(public)
     # Built only to see whether the mechanism spends δ.
-    whole = registry.build(request.mechanism, budget.loss, budget.delta, selections[0])
+    whole = registry.build(request.mechanism, budget.loss, budget.delta, public[0])
     names_delta = budget.delta_for_names(_NAMES_SHARE) if whole.cost.delta else _NOTHING
     rho = budget.rho_for_steps(names_delta)
-    steps = [
-        replace(step, rho=Exact(rho * step.fraction)) for step in _steps_of(request, selections)
-    ]
-    selection_rho = Fraction(steps[0].rho or 0)
-    most = max(public.top for public in selections)
-    if 2 * selection_rho / most < _LEAST_EPSILON**2:  # the ε of a choice
+    selection_rho = rho * request.search_share / number
+    if 2 * selection_rho / request.target.top < _LEAST_EPSILON**2:  # the ε of a choice
         raise ParameterError(
             f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "
             f"fewer"
         )
-    chosen = _selections_of(
+    selections = _selections_of(
         request,
-        selections,
+        public,
         lambda build, top: TopK.by_zcdp_composition(
-            build, top, selection_rho, names_delta / len(selections)
+            build, top, selection_rho, names_delta / number
         ),
     )
     return _plan_with(
         request,
-        steps,
+        [replace(step, rho=Exact(rho * step.fraction)) for step in _steps_of(request, selections)],
         StepComposition.ZCDP,
-        chosen,
+        selections,
         joint_noise=joint_noise,
         names_delta=names_delta,
     )
@@ -341,12 +329,8 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
 
     One run of levelwise is for all sizes.
     """
-    joint_noise = request.has_joint_noise
-    if joint_noise:
-        request = request.without_count_step()
     target, universe = request.target, request.counted_universe
     request.selection_parameters()  # raises for a catalogue that is too small for a size
-    run_share = 1 - request.extras
     sought = Sought(
         sizes=target.sizes,
         count=target.top,
@@ -359,17 +343,17 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     run = levelwise(
         sought,
         request.budget,
-        part=run_share,
+        part=request.search_share,
         keep_all=target.keep_all,
         threshold=target.min_support is not None,
         known=target.known,
     )
-    steps = [Step(purpose, sizes, run_share * share) for purpose, sizes, share in run.steps]
+    selections = (Selection(run, target.sizes, universe),)
     return _plan_with(
         request,
-        _sharing_mu_squared([*steps, *_steps_of(request)], run.budget.mu_squared),
+        _sharing_mu_squared(_steps_of(request, selections), run.budget.mu_squared),
         StepComposition.GAUSSIAN,
-        (Selection(run, target.sizes, universe),),
-        joint_noise=joint_noise,
+        selections,
+        joint_noise=request.has_joint_noise,
         names_delta=run.items_delta or _NOTHING,
     )

@@ -32,16 +32,16 @@ _MOST_SELECTED = 20
 
 @dataclass(frozen=True)
 class Choice:
-    """The mechanism that "auto" stands for.
+    """A mechanism: that which "auto" stands for, or which a caller named.
 
     Attributes:
         name: The name of the mechanism.
-        reason: Why it was chosen: a clause that follows the name.
+        reason: Why it was chosen: a clause that follows the name; None if a caller named it.
         replaces_levelwise: Whether it selects a few itemsets of users where levelwise is usual.
     """
 
     name: str
-    reason: str
+    reason: str | None = None
     replaces_levelwise: bool = False
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from fim_private import options as defaults
 from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, Universe
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.options.declaration import OptionValues
 from fim_private.request.supports import MinSupport
 
 
@@ -39,6 +41,11 @@ class Target:
     def sought(self) -> int:
         """How many itemsets are sought in all."""
         return self.top if self.union else self.top * len(self.sizes)
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The sizes of the itemsets that are ranked together, for each ranking."""
+        return [self.sizes] if self.union else [(size,) for size in self.sizes]
 
     @property
     def most_supports(self) -> int:
@@ -95,6 +102,14 @@ class Promise:
     neighbors: str
     by_user: bool = False
     units_are_chosen: bool = False
+
+    @classmethod
+    def of(cls, values: OptionValues, *, by_user: bool, units_are_chosen: bool) -> Self:
+        """Return the promise that options of a caller ask for; ParameterError for none."""
+        budget = PrivacyBudget.of(
+            values["epsilon"], values["delta"], values.get("rho"), otherwise=defaults.EPSILON
+        )
+        return cls(budget, exact_neighbors(values["neighbors"]), by_user, units_are_chosen)
 
     @property
     def units_are_public(self) -> bool:

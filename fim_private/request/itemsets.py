@@ -15,6 +15,8 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.purchases import ItemList
 
+Items = tuple[Item, ...]
+
 
 @dataclass(frozen=True)
 class Itemset:
@@ -31,7 +33,7 @@ class Itemset:
         where support and interval draw on these (`request.pooling`); None elsewhere.
     """
 
-    items: tuple[Item, ...] | None
+    items: Items | None
     support: int | None = None
     interval: tuple[int, int] | None = None
     doubtful: bool | None = None
@@ -78,7 +80,7 @@ class GivenItemsets:
     vocabulary of them.
     """
 
-    itemsets: tuple[tuple[Item, ...], ...]
+    itemsets: tuple[Items, ...]
     vocabulary: Vocabulary
     codes: tuple[tuple[int, ...], ...]
 
@@ -101,12 +103,12 @@ class GivenItemsets:
         return cls(labels_of, vocabulary, codes)
 
 
-def subsets_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
+def subsets_of(itemsets: Collection[Items]) -> list[Items]:
     """Return every subset of these itemsets that is not among them: not empty, each once, the small
     ones first.
     """
     known = {frozenset(itemset) for itemset in itemsets}
-    subsets: dict[frozenset[Item], tuple[Item, ...]] = {}
+    subsets: dict[frozenset[Item], Items] = {}
     for itemset in itemsets:
         for size in range(1, len(itemset)):
             for subset in combinations(itemset, size):
@@ -232,7 +234,7 @@ class Listed:
         named = in_label_order(items & {*self.names})
         return replace(self, names={}, codes=tuple((self.names[item], item) for item in named))
 
-    def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
+    def coded(self, items: Collection[Item]) -> Items:
         """Return the items of the data for which the names of a release stand."""
         code_of: dict[Item, Item] = dict(self.codes)
         return tuple(code_of.get(item, item) for item in items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Unpack
@@ -23,7 +23,7 @@ from fim_private.counting.source import (
 from fim_private.dp.arguments import exact_fraction, flag, public_integer, whole_number
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
@@ -67,6 +67,8 @@ class Request:
         reason: Why this mechanism, if the choice was left to "auto"; else None.
         supports_share: The share of the budget for noisy supports; None if none are released.
         count_share: The share for a noisy number of units; None if no step is spent on it.
+        scope: Which purchases count.
+        options: The options that it was made from, to make another from some of them.
     """
 
     target: Target
@@ -76,6 +78,8 @@ class Request:
     reason: str | None = None
     supports_share: Fraction | None = None
     count_share: Fraction | None = None
+    scope: Scope = field(default_factory=Scope)
+    options: OptionValues = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def budget(self) -> PrivacyBudget:
@@ -94,41 +98,15 @@ class Request:
         )
 
     @property
-    def usual_supports_share(self) -> Fraction:
-        """The share of the budget that supports take unless the caller gives another."""
-        if self.mechanism.composed and self.target.min_support is not None:
-            return _THRESHOLD_SHARE
-        if self.target.rules:
-            return _RULES_SHARE
-        neighbors = self.promise.neighbors
-        # Selecting a few itemsets of users replaces levelwise, and spends as much of the budget on
-        # finding them.
-        if self.reason is not None and self.automatic_choice().replaces_levelwise:
-            return registry.spec_named("levelwise").supports_share(neighbors)
-        return self.mechanism.supports_share(neighbors)
-
-    @property
-    def usual_count_share(self) -> Fraction | None:
-        """The share of the budget that a noisy number of units takes; None if it is not bought."""
-        if not self.target.count or self.promise.units_are_public:
-            return None
-        comes_with_supports = self.has_joint_noise and (
-            self.mechanism.composed or self.budget.rho is not None
-        )
-        if comes_with_supports and not self._seeks_a_share:
-            return None
-        return COUNT_SHARE
-
-    @property
-    def _seeks_a_share(self) -> bool:
+    def seeks_a_share(self) -> bool:
         """Whether the least support is a share of the units."""
         least = self.target.min_support
         return least is not None and least.share is not None
 
     @property
-    def extras(self) -> Fraction:
-        """The share of the budget that is not for selecting itemsets."""
-        return (self.supports_share or Fraction(0)) + (self.count_share or Fraction(0))
+    def search_share(self) -> Fraction:
+        """The share of the budget that is for finding itemsets."""
+        return 1 - (self.supports_share or Fraction(0)) - (self.count_share or Fraction(0))
 
     @property
     def counted_universe(self) -> Universe:
@@ -150,23 +128,25 @@ class Request:
         sought = [codes for codes in known.itemsets if len(codes) in self.target.sizes]
         return [in_label_order(map(known.items.label, codes)) for codes in sought]
 
-    def automatic_choice(self) -> Choice:
-        """Return the mechanism that "auto" stands for in this request."""
-        has_known = self.target.known is not None
-        return automatic_choice(self.target, self.public, self.promise, has_known=has_known)
+    def with_options(self, changes: OptionValues) -> Request:
+        """Return what a caller asks for who changes some options.
+
+        Raises ParameterError if they do not go together.
+        """
+        values, promise = self.options | changes, self.promise
+        promise = Promise.of(
+            values, by_user=promise.by_user, units_are_chosen=promise.units_are_chosen
+        )
+        return request_from(values, promise, self.scope)
 
     def without_count_step(self) -> Request:
         """Return the request without a step for the number of units, which joint noise gives too.
 
         A least share of the units keeps that step: it needs the number beforehand.
         """
-        if self._seeks_a_share:
+        if self.seeks_a_share:
             return self
         return replace(self, count_share=None)
-
-    def with_budget(self, budget: PrivacyBudget) -> Request:
-        """Return the same request with another budget."""
-        return replace(self, promise=replace(self.promise, budget=budget))
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""
@@ -177,16 +157,14 @@ class Request:
             _divided("delta", self.budget.delta, releases, _LEAST_DELTA) or Fraction(0),
             _divided("rho", self.budget.rho, releases, _LEAST_RHO),
         )
-        return self.with_budget(budget)
+        return replace(self, promise=replace(self.promise, budget=budget))
 
     def selection_parameters(self) -> list[PublicParameters]:
         """Return what is public of each selection: one for each size, or one for their union.
 
         Raises ParameterError for a catalogue with too few items.
         """
-        sizes = self.target.sizes
-        groups = [sizes] if self.target.union else [(size,) for size in sizes]
-        return [self._selection_of(group) for group in groups]
+        return [self._selection_of(sizes) for sizes in self.target.groups]
 
     def _selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
         universe = self.counted_universe
@@ -221,69 +199,64 @@ def _divided(name: str, amount: Fraction | None, releases: int, least: Fraction)
 # -------------------- from the options of a caller to a request
 
 
-def request_of(
-    *,
-    by_user: bool,
-    scope: Scope | None = None,
-    where: str | None = None,
-    **options: Unpack[RequestOptions],
-) -> Request:
+def request_of(*, by_user: bool, **options: Unpack[RequestOptions]) -> Request:
+    """Return what a caller asks for, checked, if all purchases count.
+
+    Raises as `request_from`.
+
+    Args:
+        by_user: Whether units are users.
+        **options: As of `mine`.
+    """
+    values = filled("request_of", RequestOptions, options)
+    promise = Promise.of(values, by_user=by_user, units_are_chosen=False)
+    return request_from(values, promise, Scope())
+
+
+def request_from(values: OptionValues, promise: Promise, scope: Scope) -> Request:
     """Return what a caller asks for, checked. A catalogue is read.
 
     Raises ParameterError for what is out of range, missing, of no use or in contradiction;
     DataError for a catalogue that cannot be read.
 
     Args:
-        by_user: Whether units are users.
-        scope: Which purchases count; None for all.
-        where: The condition that chooses rows.
-        **options: As of `mine`.
+        values: All options of the call.
+        promise: Who is protected, under which relation and budget.
+        scope: Which purchases count.
     """
-    values = filled("request_of", RequestOptions, options)
-    return request_from(values, by_user=by_user, scope=scope or Scope(), where=where)
-
-
-def request_from(
-    values: OptionValues, *, by_user: bool, scope: Scope, where: str | None
-) -> Request:
-    """Return what a caller asks for, as `request_of`. values: all options of the call."""
     target = _target_of(values)
-    promise = Promise(
-        PrivacyBudget.of(
-            values["epsilon"], values["delta"], values["rho"], otherwise=defaults.EPSILON
-        ),
-        exact_neighbors(values["neighbors"]),
-        by_user,
-        scope.chooses_units(where),
-    )
     public = PublicFacts(
-        _universe(values["catalogue"], values["universe_size"], scope),
-        _cap("max_rank", values["max_rank"]),
-        _cap("max_basket", values["max_basket"]),
-        _cap("max_baskets", values["max_baskets"]),
-        _cap("units", values["units"]),
+        _universe(values, scope),
+        public_number("max_rank", values),
+        public_number("max_basket", values),
+        public_number("max_baskets", values),
+        public_number("units", values),
     )
-    spec, reason = _mechanism_of(
-        values["mechanism"], target, public, promise, has_known=values["known"] is not None
-    )
-    _check_caps(spec, public, scope, by_user=by_user)
+    choice = _choice_of(values, target, public, promise)
+    spec = registry.spec_named(choice.name)
+    _check_caps(spec, public, scope, by_user=promise.by_user)
     if values["known"] is not None:
         target = replace(target, known=_known(values["known"], spec, public, scope, target))
-    if values["top"] is None:
-        has_threshold = target.min_support is not None
-        target = replace(target, top=usual_top(spec, has_threshold=has_threshold))
-    if target.min_support is not None:
+    least, top = target.min_support, target.top
+    if least is not None:
+        if values["top"] is None:
+            top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
         # One threshold for all sizes: of noisy supports, or of their shares of the units.
-        needs_count = target.count or target.min_support.share is not None
-        target = replace(target, union=len(target.sizes) > 1, count=needs_count)
-    request = Request(target, public, promise, spec, reason)
-    return _with_shares(request, _releases_supports(values, target), values["supports_share"])
+        count = target.count or least.share is not None
+        target = replace(target, top=top, union=len(target.sizes) > 1, count=count)
+    options = {name: values[name] for name in RequestOptions.__annotations__}
+    request = Request(target, public, promise, spec, choice.reason, scope=scope, options=options)
+    request = replace(request, supports_share=_supports_share(request, choice))
+    request = replace(request, count_share=_count_share(request))
+    _check_supports(request)
+    return request
 
 
 def _target_of(values: OptionValues) -> Target:
     """Return which itemsets are sought. values: all options of a request.
 
-    `top` is the usual one unless it is given, and `known` is None: both need the mechanism.
+    `top` is that of the most frequent unless it is given, and `known` is None: both need the
+    mechanism.
     """
     sizes = parse_sizes(values["size"])
     for name in ("rules", "min_support"):
@@ -308,52 +281,23 @@ def _target_of(values: OptionValues) -> Target:
     return Target(sizes, top, union, least, rules=rules, keep_all=keep_all, count=count or rules)
 
 
-def _releases_supports(values: OptionValues, target: Target) -> bool:
-    """Return whether supports are released."""
-    has_known = values["known"] is not None
-    supports = wants_supports(values["supports"], values["top"], known=has_known)
-    return flag("supports", supports) or target.rules or target.min_support is not None
-
-
-def wants_supports(supports: bool | None, top: object, *, known: bool = False) -> bool:
-    """Return whether supports are released: as asked, or else with several or known itemsets."""
-    if supports is not None:
-        return supports
-    return known or (top is not None and top != 1)
-
-
-def usual_top(spec: MechanismSpec, *, has_threshold: bool) -> int:
-    """Return how many itemsets of each size are released at most if the caller does not say.
-
-    has_threshold: whether min_support is given.
-    """
-    if not has_threshold:
-        return defaults.TOP
-    return defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-
-
-def _mechanism_of(
-    mechanism: str, target: Target, public: PublicFacts, promise: Promise, *, has_known: bool
-) -> tuple[MechanismSpec, str | None]:
+def _choice_of(
+    values: OptionValues, target: Target, public: PublicFacts, promise: Promise
+) -> Choice:
     """Return the mechanism, and why it was chosen if the choice was left to "auto"."""
-    is_automatic = isinstance(mechanism, str) and mechanism == AUTO
-    if not is_automatic:
-        spec = registry.spec_named(mechanism, AUTO)
-        registry.check_delta(promise.budget.delta, spec.name, listed=public.lists_items)
-        return spec, None
-    registry.check_delta(promise.budget.delta, None, listed=public.lists_items)
-    choice = automatic_choice(target, public, promise, has_known=has_known)
-    return registry.spec_named(choice.name), choice.reason
+    mechanism, delta = values["mechanism"], promise.budget.delta
+    if isinstance(mechanism, str) and mechanism == AUTO:
+        registry.check_delta(delta, None, listed=public.lists_items)
+        has_known = values["known"] is not None
+        return automatic_choice(target, public, promise, has_known=has_known)
+    name = registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(delta, name, listed=public.lists_items)
+    return Choice(name)
 
 
-def _with_shares(request: Request, supports: bool, share: float | Fraction | None) -> Request:
-    """Return the request with the shares of the budget for supports and for the number of units.
-
-    supports: whether supports are released. share: what the caller gave for them, or None.
-    """
-    request = replace(request, supports_share=_supports_share(request, supports, share))
-    request = replace(request, count_share=request.usual_count_share)
-    if request.extras >= 1:
+def _check_supports(request: Request) -> None:
+    """Raise ParameterError if supports take all of the budget, or there are too many of them."""
+    if request.search_share <= 0:
         most, count_share = float(1 - COUNT_SHARE), float(COUNT_SHARE)
         raise ParameterError(
             f"{parameter('supports_share')} must be below {most} with {parameter('count')}, "
@@ -366,15 +310,17 @@ def _with_shares(request: Request, supports: bool, share: float | Fraction | Non
             f"{parameter('rules')} of these itemsets need supports of more than "
             f"{_MOST_SUPPORTS:,} subsets; lower {parameter('top')} or {parameter('size')}"
         )
-    return request
 
 
-def _supports_share(
-    request: Request, supports: bool, share: float | Fraction | None
-) -> Fraction | None:
+def _supports_share(request: Request, choice: Choice) -> Fraction | None:
     """Return the share of the budget for supports, or None without them."""
+    target, values = request.target, request.options
+    share, supports = values["supports_share"], values["supports"]
+    if supports is None:
+        supports = target.known is not None or values["top"] not in (None, 1)
+    supports = flag("supports", supports) or target.rules or target.min_support is not None
     if share is None:
-        return request.usual_supports_share if supports else None
+        return _usual_supports_share(request, choice) if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)
@@ -389,6 +335,32 @@ def _supports_share(
             f"budget that they take"
         )
     return exact
+
+
+def _usual_supports_share(request: Request, choice: Choice) -> Fraction:
+    """Return the share of the budget that supports take unless the caller gives another."""
+    target, spec = request.target, request.mechanism
+    if spec.composed and target.min_support is not None:
+        return _THRESHOLD_SHARE
+    if target.rules:
+        return _RULES_SHARE
+    # Selecting a few itemsets of users replaces levelwise, and spends as much of the budget on
+    # finding them.
+    if choice.replaces_levelwise:
+        spec = registry.spec_named("levelwise")
+    return spec.supports_share(request.promise.neighbors)
+
+
+def _count_share(request: Request) -> Fraction | None:
+    """Return the share of the budget for a noisy number of units; None if it is not bought."""
+    if not request.target.count or request.promise.units_are_public:
+        return None
+    comes_with_supports = request.has_joint_noise and (
+        request.mechanism.composed or request.budget.rho is not None
+    )
+    if comes_with_supports and not request.seeks_a_share:
+        return None
+    return COUNT_SHARE
 
 
 # -------------------- sizes, catalogues, caps and known itemsets
@@ -421,7 +393,9 @@ def listed(values: Any) -> Iterable[Any]:
     return (values,)
 
 
-def _cap(name: str, value: int | None) -> int | None:
+def public_number(name: str, values: OptionValues) -> int | None:
+    """Return a public number of those that were given; None if it was not."""
+    value = values[name]
     return None if value is None else public_integer(name, value)
 
 
@@ -466,13 +440,13 @@ def _of_no_use(cap: str, uses_cap: Callable[[MechanismSpec], bool]) -> Parameter
     return ParameterError(f"leave out {parameter(cap)}: only {' and '.join(users)} use it")
 
 
-def _universe(catalogue: object, universe_size: int | None, scope: Scope) -> Universe:
+def _universe(values: OptionValues, scope: Scope) -> Universe:
     """Return the public universe, without the items that are left out."""
+    catalogue = values["catalogue"]
+    size = public_number("universe_size", values)
     if catalogue is None:
-        if universe_size is None:
-            return UNKNOWN
-        return SizedUniverse(public_integer("universe_size", universe_size))
-    if universe_size is not None:
+        return UNKNOWN if size is None else SizedUniverse(size)
+    if size is not None:
         raise ParameterError(
             f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size"
         )
@@ -535,7 +509,7 @@ def _codes_that_count(
 # -------------------- what a ledger records
 
 
-def recorded_request(request: Request, scope: Scope) -> dict[str, object]:
+def recorded_request(request: Request) -> dict[str, object]:
     """Return what a ledger records of a request: no names of files, columns or items.
 
     The relation, ε and δ are recorded with the charge itself.
@@ -565,7 +539,7 @@ def recorded_request(request: Request, scope: Scope) -> dict[str, object]:
     if isinstance(universe, SizedUniverse):
         recorded["universe_size"] = universe.count
     # How many items the data has is no public choice.
-    if isinstance(universe, Catalogue) and not scope.items_are_public:
+    if isinstance(universe, Catalogue) and not request.scope.items_are_public:
         recorded["catalogue"] = len(universe.items)
     for name, value in recorded.items():
         if isinstance(value, Fraction):

@@ -33,11 +33,6 @@ class Opened:
     read_as: ReadAs | None
     scope: Scope
 
-    @classmethod
-    def of(cls, source: SupportSource, read_as: ReadAs | None, scope: Scope) -> Self:
-        """Return purchases with the scope that says how they were read."""
-        return cls(source, read_as, scope.read_from(read_as))
-
     @property
     def unit(self) -> str:
         """The unit of privacy."""
@@ -63,9 +58,12 @@ class DryRun:
     queries: list[str] = field(default_factory=list)
 
 
-def _is_ibis_table(data: object) -> bool:
-    """Return whether something is a table of Ibis, without importing Ibis."""
-    return type(data).__module__ == "ibis.expr.types.relations" and hasattr(data, "get_backend")
+def _natural_engine(data: object) -> str:
+    """Return the engine of data for which none was named. Ibis is not imported."""
+    if is_dataframe(data):
+        return SPARK
+    is_ibis = type(data).__module__ == "ibis.expr.types.relations"
+    return SQL if is_ibis and hasattr(data, "get_backend") else LOCAL
 
 
 @dataclass(frozen=True)
@@ -89,31 +87,41 @@ class Engine:
         cls,
         data: object,
         engine: str | None,
-        settings: object = None,
-        table: object = None,
+        settings: Mapping[str, str] | None = None,
+        table: str | None = None,
         dry: DryRun | None = None,
     ) -> Self:
         """Return the engine of a name, or else the one that the data needs.
 
         Raises ParameterError for options that do not go together.
         """
-        name = _natural_engine(data) if engine is None else engine
+        natural = _natural_engine(data)
+        name = natural if engine is None else engine
         if name not in (LOCAL, SPARK, SQL):
             raise ParameterError(
                 f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, {SQL}, not {shown(engine)}"
             )
-        if _is_ibis_table(data) and name != SQL:
+        if natural == SQL and name != SQL:
             raise ParameterError(
                 f"leave out {parameter('engine')}: a table of Ibis is counted in its database"
             )
-        if name == LOCAL and is_dataframe(data):
+        if natural == SPARK and name == LOCAL:
             raise ParameterError(
                 f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give "
                 f"its toArrow()"
             )
-        starts_session = name == SPARK and not is_dataframe(data)
-        of_session = _settings_of(settings, starts_session=starts_session)
-        return cls(name, of_session, _named_table(table, name), dry)
+        is_mapping = isinstance(settings, Mapping)
+        if settings is not None and (name != SPARK or natural == SPARK or not is_mapping):
+            raise ParameterError(
+                f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the "
+                f"settings of a new session, such as 'spark.master'"
+            )
+        if table is not None and not (name == SQL and isinstance(table, str)):
+            raise ParameterError(
+                f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table "
+                f"of the database"
+            )
+        return cls(name, settings or {}, table, dry)
 
     def reads_query(self, data: object, reading: Reading) -> bool:
         """Tell whether a query, or what may be one, chose the rows. It looks at no row.
@@ -124,7 +132,10 @@ class Engine:
             return is_query(source_of(data), reading)
         if self.name == SPARK:
             return dataframes.is_query(data, reading, self.settings)
-        _check_ibis()
+        if importlib.util.find_spec("ibis") is None:
+            raise MissingExtraError(
+                f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'"
+            )
         from fim_private.warehouse import session
 
         return session.is_query(data, self.table, reading)
@@ -141,17 +152,21 @@ class Engine:
         if self.name == LOCAL:
             segments = read_parts(source_of(data), reading)
             yield [
-                Opened.of(LocalSource(scope.applied(segment), effort), segment.read_as, scope)
+                Opened(
+                    LocalSource(scope.applied(segment), effort),
+                    segment.read_as,
+                    scope.read_from(segment.read_as),
+                )
                 for scope, segment in zip(scopes, segments, strict=True)
             ]
             return
         stored = self._stored_in_spark if self.name == SPARK else self._stored_in_database
         with stored(data, reading, scopes[0]) as (source, read_as):
             yield [
-                Opened.of(
+                Opened(
                     source(place, reading.missing_user, effort, together=scope.unites),
                     read_as,
-                    scope,
+                    scope.read_from(read_as),
                 )
                 for place, scope in enumerate(scopes)
             ]
@@ -170,7 +185,6 @@ class Engine:
     def _stored_in_database(
         self, data: object, reading: Reading, scope: Scope
     ) -> Iterator[_Stored]:
-        _check_ibis()
         from fim_private.warehouse.purchases import stored_purchases
         from fim_private.warehouse.session import opened
         from fim_private.warehouse.source import DatabaseSource
@@ -187,37 +201,6 @@ class Engine:
             yield partial(DatabaseSource.of, stored), stored.read_as
 
 
-def _named_table(table: object, engine: str) -> str | None:
-    """Return the name of a table of a database; ParameterError if it has no use."""
-    if table is None:
-        return None
-    if engine != SQL or not isinstance(table, str):
-        raise ParameterError(
-            f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table "
-            f"of the database"
-        )
-    return table
-
-
-def _settings_of(settings: object, *, starts_session: bool) -> dict[str, str]:
-    """Return the settings of a new Spark session; ParameterError if none is started."""
-    if settings is None:
-        return {}
-    if not starts_session or not isinstance(settings, Mapping):
-        raise ParameterError(
-            f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the "
-            f"settings of a new session, such as 'spark.master'"
-        )
-    return dict(settings)
-
-
-def _natural_engine(data: object) -> str:
-    """Return the engine of data for which none was named."""
-    if is_dataframe(data):
-        return SPARK
-    return SQL if _is_ibis_table(data) else LOCAL
-
-
 def _scopes_of_segments(reading: Reading, scope: Scope) -> list[Scope]:
     """Return the scope of each segment or period; that of all purchases if there are none."""
     segments = reading.parts
@@ -227,10 +210,3 @@ def _scopes_of_segments(reading: Reading, scope: Scope) -> list[Scope]:
     if reading.by:
         return [replace(scope, segment=name) for name in segments.names]
     return [replace(scope, period=name) for name in segments.names]
-
-
-def _check_ibis() -> None:
-    if importlib.util.find_spec("ibis") is None:
-        raise MissingExtraError(
-            f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'"
-        )

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from fim_private.counting.source import SelectedItemset, SupportSource
-from fim_private.dp.accountant import Step
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
-from fim_private.reading.labels import Item
 from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
-from fim_private.request.itemsets import Itemset, subsets_of
+from fim_private.request.itemsets import Items, Itemset, subsets_of
 from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
@@ -26,8 +25,6 @@ from fim_private.request.supports import (
     SupportNoise,
     UnitCount,
 )
-
-Items = tuple[Item, ...]
 
 
 @dataclass(frozen=True)
@@ -131,46 +128,30 @@ class Measurement:
 
     def estimates(self) -> list[Itemset]:
         """Return the itemsets with the supports and 95 % intervals that follow: (k,)."""
-        supports = self._consistent(self.noise.reach(CONFIDENCE))
+        supports = self.consistent(self.noise.reach(CONFIDENCE))
+        intervals = zip(supports.lower, supports.upper, strict=True)
         rows = zip(
-            self.itemsets,
-            supports.estimates,
-            supports.lower,
-            supports.upper,
-            self._share_intervals(),
-            strict=True,
+            self.itemsets, supports.estimates, intervals, self._share_intervals(), strict=True
         )
         return [
-            Itemset(items, support, (lower, upper), share_interval=share_interval)
-            for items, support, lower, upper, share_interval in rows
+            Itemset(items, support, interval, share_interval=share_interval)
+            for items, support, interval, share_interval in rows
         ]
 
-    def are_sure(self, estimates: Sequence[Itemset], least: MinSupport) -> list[bool]:
-        """Return for each itemset whether its true support certainly reaches a least support.
-
-        estimates: what `estimates` returns.
-        """
-        share = least.share
-        if share is not None and self.noise.of_units is not None:
-            intervals = [estimate.share_interval for estimate in estimates]
-            return [interval is not None and interval[0] >= share for interval in intervals]
-        lowest = self._consistent(self.noise.reach(least.confidence(self.units))).lower
-        return [least.is_certain(low, self.units) for low in lowest]
-
-    def _consistent(self, reach: int) -> noisy_supports.NoisySupports:
+    def consistent(self, reach: int) -> noisy_supports.NoisySupports:
+        """Return the supports that follow, with intervals of this half width, in steps."""
         return noisy_supports.consistent(self.itemsets, self.noisy, reach, self.noise.steps)
 
     def _share_intervals(self) -> Sequence[tuple[float, float] | None]:
         """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
         units, noise = self.units, self.noise
-        if units is not None and noise.of_units is not None:
+        if units is None or units.noise is None:
+            return [None] * len(self.itemsets)
+        if noise.of_units is not None:
             extremes = noisy_supports.extremes(self.itemsets, self.noisy)
             return [noise.share_interval(units.number, low, high) for low, high in extremes]
-        if units is not None and units.noise is not None:
-            wider = self._consistent(noise.reach(SUPPORT_CONFIDENCE))
-            bounds = zip(wider.lower, wider.upper, strict=True)
-            return [units.share_interval(low, high) for low, high in bounds]
-        return [None] * len(self.itemsets)
+        wider = self.consistent(noise.reach(SUPPORT_CONFIDENCE))
+        return [*map(units.share_interval, wider.lower, wider.upper)]
 
 
 def measured(
@@ -193,11 +174,12 @@ def measured(
     """
     if noise.of_units is None:
         noisy = noisy_supports.release(supports, noise, randomness=randomness)
-        return Measurement(itemsets, noisy, noise, units)
-    noisy, number = noisy_supports.release_with_units(
-        supports, true_units, noise, randomness=randomness
-    )
-    return Measurement(itemsets, noisy, noise, UnitCount(max(number, 0), noise.number))
+    else:
+        noisy, number = noisy_supports.release_with_units(
+            supports, true_units, noise, randomness=randomness
+        )
+        units = UnitCount(max(number, 0), noise.number)
+    return Measurement(itemsets, noisy, noise, units)
 
 
 # -------------------- publishing
@@ -239,11 +221,14 @@ def publish(
     step = plan.step("supports")
     named = [itemset for itemset in selected if itemset.items is not None]
     if step is None or not (named or known):
-        return _without_supports(plan, step, selected, randomness, units, true_units)
+        if step is not None and plan.joint_noise:
+            noise = SupportNoise.for_mu_squared(step.normal, 1)
+            units = UnitCount.noisy(true_units, noise, randomness)
+        unmeasured = (Itemset(itemset.items, doubtful=itemset.doubtful) for itemset in selected)
+        return Outcome(tuple(unmeasured), None, units)
     itemsets = _names_of(named)
     supports = [itemset.support for itemset in named]
-    subsets, others_known = _besides(itemsets, known, with_subsets=with_subsets)
-    besides = [*subsets, *others_known]
+    besides = [*chain(*_besides(itemsets, known, with_subsets=with_subsets))]
     if besides and count_supports is not None:
         itemsets += besides
         supports += count_supports(besides)
@@ -251,16 +236,12 @@ def publish(
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)
     estimates, clear = _clear_ones(plan, measurement, named, with_subsets=with_subsets)
-    clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
-    unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
-    subsets, others_known = _besides(_names_of(clear), known, with_subsets=with_subsets)
-    return Outcome(
-        (*clear, *unnamed),
-        noise,
-        measurement.units,
-        _estimates_of(subsets, estimates),
-        _estimates_of(others_known, estimates),
+    unnamed = [Itemset(None)] * (len(selected) - len(named))
+    subsets, others_known = (
+        tuple(estimate for estimate in estimates if estimate.items in names)
+        for names in map(set, _besides(_names_of(clear), known, with_subsets=with_subsets))
     )
+    return Outcome((*clear, *unnamed), noise, measurement.units, subsets, others_known)
 
 
 def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
@@ -277,12 +258,6 @@ def _besides(
     return subsets, [items for items in known if items not in counted]
 
 
-def _estimates_of(itemsets: Sequence[Items], estimates: Sequence[Itemset]) -> tuple[Itemset, ...]:
-    """Return those estimates that are of these itemsets."""
-    names = {*itemsets}
-    return tuple(estimate for estimate in estimates if estimate.items in names)
-
-
 def _clear_ones(
     plan: ReleasePlan,
     measurement: Measurement,
@@ -290,7 +265,10 @@ def _clear_ones(
     *,
     with_subsets: bool,
 ) -> tuple[list[Itemset], list[Itemset]]:
-    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out."""
+    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out.
+
+    The latter come by descending support.
+    """
     if plan.min_support is not None:
         estimates, candidates = _reaching(
             plan.min_support, measurement, len(named), with_subsets=with_subsets
@@ -305,23 +283,7 @@ def _clear_ones(
     # Noise that decided which itemsets are left out must not move those that stay.
     if plan.min_support is None and len(clear) == len(named):
         clear = _pooled(measurement, clear, named)
-    return estimates, clear
-
-
-def _without_supports(
-    plan: ReleasePlan,
-    step: Step | None,
-    selected: Sequence[SelectedItemset],
-    randomness: Randomness,
-    units: UnitCount | None,
-    true_units: int,
-) -> Outcome:
-    """Return the outcome if no supports are released, or there are no itemsets to have any."""
-    if step is not None and plan.joint_noise:
-        noise = SupportNoise.for_mu_squared(step.normal, 1)
-        units = UnitCount.noisy(true_units, noise, randomness)
-    itemsets = tuple(Itemset(itemset.items, doubtful=itemset.doubtful) for itemset in selected)
-    return Outcome(itemsets, None, units)
+    return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
 
 
 def _ranked(
@@ -377,15 +339,20 @@ def _reaching(
         selected: How many itemsets were selected.
         with_subsets: Whether subsets are released too.
     """
-    noisy = measurement.noisy
-    threshold = least.threshold(measurement.units) * measurement.noise.steps
+    noisy, noise, units = measurement.noisy, measurement.noise, measurement.units
+    threshold = least.threshold(units) * noise.steps
     reaching = [place for place in range(selected) if noisy[place] >= threshold]
     places = list(reaching)
     if with_subsets:
         places += sorted({*range(len(noisy))}.difference(reaching))
     measurement = measurement.at(places)
     estimates = measurement.estimates()
-    sure = measurement.are_sure(estimates, least)
+    if least.share is not None and noise.of_units is not None:
+        lowest_shares = [(estimate.share_interval or (0, 1))[0] for estimate in estimates]
+        sure = [lowest >= least.share for lowest in lowest_shares]
+    else:
+        lower = measurement.consistent(noise.reach(least.confidence(units))).lower
+        sure = [least.is_certain(lowest, units) for lowest in lower]
     marked = [
         replace(estimate, doubtful=not is_sure)
         for estimate, is_sure in zip(estimates, sure, strict=True)

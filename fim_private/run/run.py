@@ -11,8 +11,9 @@ all segments in which one unit may count.
 
 When (`Run.charged` holds the order):
 
-1. `pending_charge` checks that the budget is enough, before purchases are opened. If it is not, or
-   the release contradicts what the ledger promises, LedgerError is raised, and no release is made.
+1. `Run.pending_charge` checks that the budget is enough, before purchases are opened. If it is
+   not, or the release contradicts what the ledger promises, LedgerError is raised, and no release
+   is made.
    There is one exception: with items_are_public all items are read before that. They are public
    then, and the plan depends on how many there are.
 2. Purchases are read. That tells whether the unit is a user or a basket. If reading fails, nothing
@@ -32,9 +33,10 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import cached_property
 
 from fim_private.counting import Effort
+from fim_private.dp.accountant import cost_of_segments
 from fim_private.dp.arguments import public_integer
 from fim_private.dp.cautions import (
     caution_of_chosen_units,
@@ -54,6 +56,7 @@ from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading, Segments, reading_of
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
+from fim_private.request.groups import Promise
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import (
     Scope,
@@ -72,21 +75,22 @@ class Spending:
 
     Attributes:
         command: The command that makes the release, such as "mine".
-        neighbors: The neighbour relation.
-        cost: The (ε, δ) of the whole release.
-        entry_cost: The (ε, δ) that each entry of the ledger spends: periods have one each.
-        entry_zcdp: The same in zCDP.
-        rho: The ρ that the caller gave as the budget; None if it was an ε.
+        promise: Who is protected, under which relation and budget.
+        plan: The plan; with segments or periods that of each of them.
         parameters: The request, as plain values that name no file, column or item.
+        segments: In how many segments or periods a unit counts at most.
     """
 
     command: str
-    neighbors: str
-    cost: PrivacyCost
-    entry_cost: PrivacyCost
-    entry_zcdp: ZcdpCost
-    rho: Fraction | None
+    promise: Promise
+    plan: ReleasePlan
     parameters: Mapping[str, object]
+    segments: int = 1
+
+    @cached_property
+    def total(self) -> tuple[PrivacyCost, ZcdpCost]:
+        """The (ε, δ) of the whole release, and the same in zCDP."""
+        return cost_of_segments(self.plan.cost, self.plan.zcdp, self.segments, self.promise.budget)
 
 
 class Run:
@@ -117,7 +121,9 @@ class Run:
         )
         if self.engine.name == SQL:
             _check_options_of_sql(values)
-        self.effort = _effort_of(values)
+        self.effort = Effort(max_work=values.get("max_work", MAX_WORK))
+        if values["progress"] is not None:
+            self.effort = replace(self.effort, progress=values["progress"])
         self.randomness = Randomness.of_seed(values["seed"])
         # The date is taken before reading, so that it cannot depend on the data.
         self.date = datetime.date.today() if self.randomness.private else None
@@ -137,6 +143,18 @@ class Run:
     def unit(self) -> str:
         """The unit of privacy, as far as it is known before reading."""
         return "user" if self.by_user else "basket"
+
+    def promise(self, scope: Scope) -> Promise:
+        """Return who is protected, under which relation and budget."""
+        units_are_chosen = scope.chooses_units(self.where)
+        return Promise.of(self.values, by_user=self.by_user, units_are_chosen=units_are_chosen)
+
+    def entry(self, spending: Spending) -> tuple[PrivacyCost, ZcdpCost]:
+        """Return what each entry of a ledger spends: periods that are released have one each."""
+        times = self.reading.times
+        if times is not None and times.released_apart:
+            return spending.plan.cost, spending.plan.zcdp
+        return spending.total
 
     def scope(self, *, rules: bool = False) -> Scope:
         """Return which purchases count. A list of the items that are left out is read.
@@ -177,11 +195,10 @@ class Run:
         contextlib's, and `mine`.
         """
         # Refused here if the budget is spent, before purchases are read.
-        charge = pending_charge(self, spending, scope)
-        exchanges = spending.neighbors == Neighbors.REPLACE_ONE
-        units_are_chosen = scope.chooses_units(self.where)
-        self.warn(cautions(spending.cost, rho=spending.rho), stacklevel)
-        if exchanges and units_are_chosen:
+        charge = self.pending_charge(spending, scope)
+        promise, (cost, _) = spending.promise, spending.total
+        self.warn(cautions(cost, rho=promise.budget.rho), stacklevel)
+        if promise.neighbors == Neighbors.REPLACE_ONE and promise.units_are_chosen:
             self.warn([caution_of_chosen_units(self.unit)], stacklevel)
         with self.engine.opened(self.data, self.reading, scope, self.effort) as opened:
             first = opened[0]
@@ -189,11 +206,91 @@ class Run:
             charged = None if charge is None else charge(first.unit)
             if first.read_as is not None:
                 self.warn(first.read_as.cautions(), stacklevel)
-            if exchanges and not units_are_chosen:
+            if promise.units_are_public:
                 numbers = [segment.source.units for segment in opened]
                 units = least_units(numbers, first.scope.max_segments)
-                self.warn(cautions_of_units(spending.cost, units, first.unit), stacklevel)
+                self.warn(cautions_of_units(cost, units, first.unit), stacklevel)
             yield opened, charged
+
+    def pending_charge(self, spending: Spending, scope: Scope) -> Callable[[str], Charged] | None:
+        """Return a function that charges a release, given the unit that was read.
+
+        Returns None without a ledger. The charge is checked here, too, before purchases are opened.
+        Both raise LedgerError if it is refused: then nothing may be released.
+        """
+        account, dataset = self.account, self.values["dataset"]
+        if account is None or dataset is None:
+            return None
+        cost, zcdp = self.entry(spending)
+        charges = [
+            Charge(
+                command=spending.command,
+                dataset=dataset,
+                privacy_unit=self.unit,
+                neighbors=str(spending.promise.neighbors),
+                cost=cost,
+                zcdp=zcdp,
+                parameters={**spending.parameters, **self._recorded_rows(scope)},
+                unit_columns=self._unit_columns(),
+                span=span,
+            )
+            for span in self._spans()
+        ]
+        account.check(*charges)
+
+        def charge(unit: str) -> Charged:
+            charged: Charged = account.charge(
+                *(replace(charge, privacy_unit=unit) for charge in charges)
+            )
+            return charged
+
+        return charge
+
+    def _spans(self) -> list[Span | None]:
+        """Return the periods that are charged one by one; [None] if units have no times."""
+        times = self.reading.times
+        if times is None:
+            return [None]
+        span = Span(times.how, tuple(sorted(self.reading.basket)), times.per)
+        # A query may choose rows by time, and so give a basket another period than it has in other
+        # releases.
+        if not times.periods or self.reading.from_query:
+            return [span] * max(len(times.periods), 1)
+        return [replace(span, period=period.name) for period in times.periods]
+
+    def _unit_columns(self) -> tuple[str, ...] | None:
+        """Return the columns that name the unit, sorted: that of users, else those of baskets.
+
+        Returns None if no column names it.
+        """
+        user, baskets = self.reading.user, self.reading.basket
+        if isinstance(self.data, Transactions):
+            if self.data.read_as is None:
+                return None
+            user, baskets = self.data.read_as.user, self.data.read_as.baskets
+        if user is not None:
+            return (user,)
+        return tuple(sorted(baskets)) or None
+
+    def _recorded_rows(self, scope: Scope) -> dict[str, object]:
+        """Return what a ledger records of the rows that count.
+
+        It names columns only in a condition, which is kept as it was written, and no segment.
+        """
+        reading, baskets = self.reading, len(self.reading.basket)
+        recorded = scope.recorded
+        if self.where is not None:
+            recorded["where"] = self.where
+        if scope.query:
+            recorded["query"] = True
+        if reading.split is not None:
+            recorded["split"] = True
+        if baskets > 1:
+            recorded["basket_columns"] = baskets
+        if reading.by is not None:
+            recorded["segments"] = len(reading.by.names)
+            recorded["max_segments"] = reading.by.most
+        return recorded
 
     def warn(self, sentences: Iterable[str], stacklevel: int) -> None:
         """Warn of a release that is to be private. stacklevel: 1 for the line that calls this."""
@@ -260,13 +357,6 @@ def _check_options_of_sql(values: OptionValues) -> None:
         )
 
 
-def _effort_of(values: OptionValues) -> Effort:
-    max_work = values.get("max_work", MAX_WORK)
-    if values["progress"] is None:
-        return Effort(max_work=max_work)
-    return Effort(max_work=max_work, progress=values["progress"])
-
-
 def _check_times(reading: Reading, neighbors: object) -> None:
     """Raise ParameterError for times without periods, or under a relation that may move a unit."""
     times = reading.times
@@ -282,89 +372,3 @@ def _check_times(reading: Reading, neighbors: object) -> None:
             f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a "
             f"basket can be of another period, and then two releases change"
         )
-
-
-# -------------------- what a ledger is charged
-
-
-def pending_charge(run: Run, spending: Spending, scope: Scope) -> Callable[[str], Charged] | None:
-    """Return a function that charges a release, given the unit that was read.
-
-    Returns None without a ledger. The charge is checked here, too, before purchases are opened.
-    Both raise LedgerError if it is refused: then nothing may be released.
-    """
-    account, dataset = run.account, run.values["dataset"]
-    if account is None or dataset is None:
-        return None
-    charges = [
-        Charge(
-            command=spending.command,
-            dataset=dataset,
-            privacy_unit=run.unit,
-            neighbors=str(spending.neighbors),
-            cost=spending.entry_cost,
-            zcdp=spending.entry_zcdp,
-            parameters={**spending.parameters, **_recorded_rows(run, scope)},
-            unit_columns=_unit_columns(run),
-            span=span,
-        )
-        for span in _spans_of(run.reading)
-    ]
-    account.check(*charges)
-
-    def charge(unit: str) -> Charged:
-        charged: Charged = account.charge(
-            *(replace(charge, privacy_unit=unit) for charge in charges)
-        )
-        return charged
-
-    return charge
-
-
-def _spans_of(reading: Reading) -> list[Span | None]:
-    """Return the periods that are charged one by one; [None] if units have no times."""
-    times = reading.times
-    if times is None:
-        return [None]
-    span = Span(times.how, tuple(sorted(reading.basket)), times.per)
-    # A query may choose rows by time, and so give a basket another period than it has in other
-    # releases.
-    if not times.periods or reading.from_query:
-        return [span] * max(len(times.periods), 1)
-    return [replace(span, period=period.name) for period in times.periods]
-
-
-def _unit_columns(run: Run) -> tuple[str, ...] | None:
-    """Return the columns that name the unit, sorted: that of users, else those of baskets.
-
-    Returns None if no column names it.
-    """
-    user, baskets = run.reading.user, run.reading.basket
-    if isinstance(run.data, Transactions):
-        if run.data.read_as is None:
-            return None
-        user, baskets = run.data.read_as.user, run.data.read_as.baskets
-    if user is not None:
-        return (user,)
-    return tuple(sorted(baskets)) or None
-
-
-def _recorded_rows(run: Run, scope: Scope) -> dict[str, object]:
-    """Return what a ledger records of the rows that count.
-
-    It names columns only in a condition, which is kept as it was written, and no segment.
-    """
-    reading = run.reading
-    recorded = scope.recorded
-    if run.where is not None:
-        recorded["where"] = run.where
-    if scope.query:
-        recorded["query"] = True
-    if reading.split is not None:
-        recorded["split"] = True
-    if len(reading.basket) > 1:
-        recorded["basket_columns"] = len(reading.basket)
-    if reading.by is not None:
-        recorded["segments"] = len(reading.by.names)
-        recorded["max_segments"] = reading.by.most
-    return recorded

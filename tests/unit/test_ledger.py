@@ -37,7 +37,7 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.page import page
 from fim_private.run import engines
-from fim_private.run import run as one_run
+from fim_private.run.run import Run
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
@@ -892,7 +892,7 @@ def test_that_test_catches_who_charges_late(
 ) -> None:
     with LateLedger(path) as late:
         assert not charges_first(monkeypatch, late)
-    monkeypatch.setattr(one_run, "pending_charge", lambda *_, **__: None)
+    monkeypatch.setattr(Run, "pending_charge", lambda *_, **__: None)
     assert not charges_first(monkeypatch, ledger)
 
 

@@ -311,33 +311,34 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
-    output, report, title, dry_run = (
-        typed.pop(name) for name in ("output", "report", "title", "dry_run")
+    report, title, dry_run, fail_if_empty, intervals = (
+        typed.pop(name) for name in ("report", "title", "dry_run", "fail_if_empty", "intervals")
     )
-    fail_if_empty, intervals = typed.pop("fail_if_empty"), typed.pop("intervals")
+    output = typed["output"]
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
-    form = writing.form_of(typed.pop("format"), output)
     if dry_run:
         if output is not None or report is not None:
             raise ParameterError(
                 f"leave out {parameter('output')} and {parameter('report')}: a dry run prints a "
                 f"plan, and releases nothing"
             )
-        _show_plan(data, _given(typed), form[0])
+        _show_plan(data, typed)
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
+    spelled = partial(parsing.retyped, context)
     page_file = writing.page_beside(output, report, title, inputs=inputs)
-    with writing.destination(output, inputs=inputs) as write, page_file as write_page:
+    with (
+        writing.release_output(typed, inputs=inputs, spelled=spelled) as show,
+        page_file as write_page,
+    ):
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
         if intervals is Intervals.EXACT:
             release = release.with_exact_intervals()
         made = None if limits is None else rules_by_segment(release, *limits)
-        writing.write_release(
-            write, release, form, output, rules=made, spelled=partial(parsing.retyped, context)
-        )
+        show(release, made)
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
@@ -346,23 +347,25 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
         if not writing.is_screen(output):  # which shows it already
             from fim_private.output.releases import nothing_came_out
 
-            writing.note(nothing_came_out(release, partial(parsing.retyped, context)))
+            writing.note(nothing_came_out(release, spelled))
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
 
 
-def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
+def _show_plan(data: str, typed: OptionValues) -> None:
     """Print what `mine` would do: the plan, and the queries that a database would get."""
     from fim_private.mining.mine import planned, queries
     from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
 
+    form = typed.pop("format") or ReleaseFormat.TABLE
     if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
         raise ParameterError(
             f"{parameter('format')} must be table or json for a dry run, not {form}"
         )
-    prepared = planned(data, **typed)
-    statements = queries(data, **typed) if prepared.sends_queries else []
+    request = _given(typed)
+    prepared = planned(data, **request)
+    statements = queries(data, **request) if prepared.sends_queries else []
     with writing.destination(None) as write:
         if form is ReleaseFormat.JSON:
             plan = prepared.plan.to_dict()
@@ -395,14 +398,12 @@ def count(data: Purchases, **typed: Any) -> None:
     """
     from fim_private.mining.count import count as count_release
 
-    itemsets, output = typed.pop("itemsets"), typed.pop("output")
-    form = writing.form_of(typed.pop("format"), output)
-    with writing.destination(
-        output, inputs=[data, itemsets, typed["ledger"]]
-    ) as write:  # fails before any privacy is spent
+    itemsets = typed.pop("itemsets")
+    # The output fails before any privacy is spent.
+    with writing.release_output(typed, inputs=[data, itemsets, typed["ledger"]]) as show:
         with _spending(typed, "Counting itemsets") as request:
             release = count_release(data, itemsets, **request)
-        writing.write_release(write, release, form, output)
+        show(release, None)
 
 
 @command(
@@ -455,14 +456,12 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
     from fim_private.release.rules import rules_by_segment
     from fim_private.release.saved import load
 
-    limits, output = rule_limits(typed), typed["output"]
-    form = writing.form_of(typed["format"], output)
-    release = load(release_file)
-    if typed["intervals"] is Intervals.EXACT:
-        release = release.with_exact_intervals()
-    made = None if limits is None else rules_by_segment(release, *limits)
-    with writing.destination(output, inputs=[release_file]) as write:
-        writing.write_release(write, release, form, output, rules=made)
+    limits = rule_limits(typed)
+    with writing.release_output(typed, inputs=[release_file]) as show_it:
+        release = load(release_file)
+        if typed["intervals"] is Intervals.EXACT:
+            release = release.with_exact_intervals()
+        show_it(release, None if limits is None else rules_by_segment(release, *limits))
 
 
 @command(

@@ -23,6 +23,7 @@ from fim_private.errors import DataError, shown
 from fim_private.periods import Period
 from fim_private.reading.labels import Item
 from fim_private.release import forms
+from fim_private.release.files import METADATA, PARQUET_ENDINGS
 from fim_private.release.forms import KEYS, SCHEMA, Keys
 from fim_private.release.release import Release
 from fim_private.release.rules import have_subsets
@@ -90,12 +91,12 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
 
 def _json_in(file: Path) -> bytes:
     """Return the JSON of the release in a file: all of it or, of Parquet, what its metadata has."""
-    if file.suffix.lower() not in forms.PARQUET_ENDINGS:
+    if file.suffix.lower() not in PARQUET_ENDINGS:
         return file.read_bytes()
     import pyarrow.parquet
 
     metadata: Mapping[bytes, bytes] = pyarrow.parquet.read_schema(file).metadata
-    return metadata[forms.METADATA]
+    return metadata[METADATA]
 
 
 # -------------------- from the fields of a file to a release
@@ -248,7 +249,7 @@ def _value(name: str, value: Any, kind: str) -> object:
             element if table is None else _object(element, table, f"{name}[{place}]")
             for place, element in enumerate(value)
         )
-    if table is not None and isinstance(value, Mapping):
+    if table is not None and isinstance(value, dict):
         return _object(value, table, name)
     try:
         return _CONVERTED.get(required, _same)(value)
@@ -326,7 +327,7 @@ def _is_item(value: object) -> bool:
 
 
 def _is_object(value: object) -> bool:
-    return isinstance(value, Mapping)
+    return isinstance(value, dict)
 
 
 def _lists(fits: Fits) -> Fits:

@@ -14,6 +14,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.options.declaration import refuse_unknown
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
+from fim_private.release.files import save
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import Rules, rules_chart, rules_json
 from fim_private.request.scope import Scope
@@ -292,7 +293,7 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all releases to one file, as Release.save does."""
-        forms.save(self, path)
+        save(self, path)
 
     def _table(self) -> Table:
         columns = max((release.columns for release in self.releases), key=len)

@@ -3,7 +3,7 @@
 release    A release: what came out, and the guarantee.
 segments   Releases of several segments or periods, made together under one budget.
 forms      The schema of a release, which its JSON has; its frames, its CSV, and sheets of Excel.
-files      A release as a file, in the form that the ending of its name says.
+files      What every release can do: be shown, and be written to a file in each form.
 saved      Loading a release: the check of a file against the schema, field by field.
 rules      The association rules of a release, with their metrics and intervals.
 changes    What changed between two releases by more than the noise of both.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw, svg
-from fim_private.release.files import save
+from fim_private.release.files import Published
 from fim_private.release.picture import MOST_BARS, chart_of
 from fim_private.release.rules import (
     Rules,
@@ -52,7 +51,7 @@ _ALIKE = {
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Published):
     """What leaves: the itemsets, and the guarantee they were released under; a sequence of the
     itemsets.
 
@@ -156,16 +155,6 @@ class Release:
         return self.top if self.union else self.top * len(self.sizes)
 
     @property
-    def epsilon(self) -> float:
-        """The epsilon spent, as a float that is rounded up; cost has the exact one."""
-        return float(self.cost.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
-        return float(self.cost.delta)
-
-    @property
     def noisy_units(self) -> int | None:
         """About how many units there are, or some of them, by what was released with noise.
 
@@ -238,7 +227,7 @@ class Release:
     def decimals(self) -> int:
         """With how many decimals shares are written, in per cent."""
         # So many tell more than the noise of a support does.
-        half_width = 0.5 if self.noise is None else max(self.noise.half_width, 0.5)
+        half_width = max(self.noise.half_width if self.noise else 0, 0.5)
         resolution = 100 * half_width / max(self.units or 0, 1)
         return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 
@@ -509,15 +498,6 @@ class Release:
             lines.append(self.hopeless)
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.table().text(len(self.itemsets))
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
-
     def rules(
         self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
     ) -> forms.Frame:
@@ -556,16 +536,6 @@ class Release:
             values |= rules_json(rules)
         return as_json(values)
 
-    def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
-        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper,
-        share and doubtful.
-
-        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a
-            formula. Such text begins with =, +, -, @, a tab or a line break, and is no number. The
-            text 1 and the number 1 look alike in CSV.
-        """
-        return forms.csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
-
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         itemsets = [itemset.items or () for itemset in self.itemsets]
@@ -575,13 +545,14 @@ class Release:
 
     def columns_of(self, itemsets: Sequence[Itemset]) -> forms.Columns:
         """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""
-        columns: forms.Columns = {"support": [itemset.support for itemset in itemsets]}
-        if self.has_supports:
-            columns |= _ends("", [itemset.interval for itemset in itemsets])
+        columns: forms.Columns = {}
+        versions = {"": itemsets}
         if self.has_exact:
-            alone = [itemset.by_itself for itemset in itemsets]
-            columns["exact_support"] = [itemset.support for itemset in alone]
-            columns |= _ends("exact_", [itemset.interval for itemset in alone])
+            versions["exact_"] = [itemset.by_itself for itemset in itemsets]
+        for prefix, version in versions.items():
+            columns[f"{prefix}support"] = [itemset.support for itemset in version]
+            if self.has_supports:
+                columns |= _ends(prefix, [itemset.interval for itemset in version])
         if self.has_shares:
             columns["share"] = [self.share_of(itemset) for itemset in itemsets]
         if self.has_doubts:
@@ -592,21 +563,10 @@ class Release:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the
         guarantee.
         """
-        tables = [self.table(promise=False)]
+        paragraphs = [self.table(promise=False).markdown()]
         if rules is not None:
-            tables.append(rules_table(rules, self.decimals, self.privacy_unit))
-        return "\n".join(
-            [*(table.markdown() for table in tables), promise_of(self.guarantee, self.charged)]
-        )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,
-        .xlsx, .md or .svg.
-
-        Raises ParameterError for another ending, MissingExtraError for .xlsx without XlsxWriter
-        (extra excel), and OutputError where the file cannot be written.
-        """
-        save(self, path)
+            paragraphs.append(rules_table(rules, self.decimals, self.privacy_unit).markdown())
+        return "\n".join([*paragraphs, promise_of(self.guarantee, self.charged)])
 
     def to_arrow(self) -> pa.Table:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
@@ -621,12 +581,6 @@ class Release:
         return forms.arrow_table(
             [itemset.items for itemset in self.itemsets], self.columns_of(self.itemsets)
         )
-
-    def to_polars(self) -> forms.Frame:
-        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
-        without polars.
-        """
-        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -696,11 +650,10 @@ class Release:
         rules: drawn below, if given. relative: False for supports in units, not as shares. Without
         supports it is a list of names.
         """
-        return svg(*self._charts(rules, relative=relative))
-
-    def _charts(self, rules: Rules | None, *, relative: bool) -> list[BarChart]:
-        drawn = [] if rules is None or not len(rules) else [rules_chart(rules, self.privacy_unit)]
-        return [self.chart(relative=relative), *drawn]
+        charts = [self.chart(relative=relative)]
+        if rules is not None and len(rules):
+            charts.append(rules_chart(rules, self.privacy_unit))
+        return svg(*charts)
 
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and

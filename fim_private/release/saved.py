@@ -116,7 +116,7 @@ def _segmented(raw: JsonObject) -> SegmentedRelease:
                     raise _FieldError(name, f'must be the same as "{name}" of all releases')
     segmented = SegmentedRelease(tuple(releases), *_spent(values), values.get("ledger"))
     names = (*segmented,)
-    if names != values["segments"] or len({*names}) < len(names):
+    if names != values["segments"] or len(names) < len(releases):
         raise _FieldError(
             "segments", "must name the segment or period of each release, all different"
         )

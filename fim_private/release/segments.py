@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.options.declaration import refuse_unknown
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
-from fim_private.release.files import save
+from fim_private.release.files import Published
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import Rules, rules_chart, rules_json
 from fim_private.request.scope import Scope
@@ -27,7 +26,7 @@ _FEW_SEGMENTS = 5
 
 
 @dataclass(frozen=True, repr=False)
-class SegmentedRelease(Mapping[str, Release]):
+class SegmentedRelease(Published, Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
 
     releases: one of each segment; what one of them says of its budget is of it alone. cost: the
@@ -54,7 +53,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return {release.scope.part or "": release for release in self.releases}
 
     def __iter__(self) -> Iterator[str]:
-        return (release.scope.part or "" for release in self.releases)
+        return iter(self._named)
 
     def __len__(self) -> int:
         return len(self.releases)
@@ -92,16 +91,6 @@ class SegmentedRelease(Mapping[str, Release]):
     def abstained(self) -> bool:
         """Whether nothing came out."""
         return all(release.abstained for release in self.releases)
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon spent in all, rounded up."""
-        return float(self.cost.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The delta spent in all, rounded up."""
-        return float(self.cost.delta)
 
     @property
     def neighbors(self) -> str:
@@ -176,15 +165,9 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return JSON of to_dict(), on one line. rules: of segments."""
         values = self.to_dict(whole=whole)
         if rules is not None:
-            for name, release in zip(self, values["releases"], strict=True):
-                release |= rules_json(rules[name])
+            for release, its_rules in zip(values["releases"], rules.values(), strict=True):
+                release |= rules_json(its_rules)
         return as_json(values)
-
-    def to_csv(self) -> str:
-        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first
-        column.
-        """
-        return forms.csv_text(self.sheet_rows())
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
@@ -198,8 +181,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
         releases = []
         for name, release in self.items():
-            rules_of_segment = None if rules is None else rules[name]
-            content = release.to_markdown(rules_of_segment)
+            content = release.to_markdown((rules or {}).get(name))
             releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
         return "\n".join(
             [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
@@ -211,21 +193,15 @@ class SegmentedRelease(Mapping[str, Release]):
         """
         import pyarrow as pa
 
-        tables = [release.columns_of(release.itemsets) for release in self.releases]
-        columns = {
-            name: [value for table in tables for value in table[name]]
-            for name in max(tables, key=len)
-        }
-        itemsets = [itemset.items for release in self.releases for itemset in release]
-        names = [name for name, release in self.items() for _ in release]
+        names, itemsets = [], []
+        columns: forms.Columns = {}
+        for name, release in self.items():
+            names += [name] * len(release)
+            itemsets += [itemset.items for itemset in release]
+            for column, values in release.columns_of(release.itemsets).items():
+                columns.setdefault(column, []).extend(values)
         table = forms.arrow_table(itemsets, columns)
         return table.add_column(0, self.part, pa.array(names, pa.string()))
-
-    def to_polars(self) -> forms.Frame:
-        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in
-        a first column.
-        """
-        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -253,13 +229,10 @@ class SegmentedRelease(Mapping[str, Release]):
     def _joined(self, frame_of: Callable[[Release], forms.Frame]) -> forms.Frame:
         import pandas as pd
 
-        frames = []
-        for name, release in self.items():
-            frame = frame_of(release)
-            frame.insert(0, self.part, name)
-            frames.append(frame)
-        filled = [frame for frame in frames if len(frame)]
-        return pd.concat(filled or frames[:1], ignore_index=True)
+        frames = {name: frame_of(release) for name, release in self.items()}
+        filled = {name: frame for name, frame in frames.items() if len(frame)}
+        joined = pd.concat(filled or frames, names=[self.part]).reset_index(level=0)
+        return joined.reset_index(drop=True)
 
     def plot(self, *, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
@@ -291,11 +264,8 @@ class SegmentedRelease(Mapping[str, Release]):
             charts.append(replace(chart, warning=warning, notes=tuple(notes)))
         return on_one_scale(charts)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all releases to one file, as Release.save does."""
-        save(self, path)
-
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
         columns = max((release.columns for release in self.releases), key=len)
         rows = [
             (name, *release.cells(itemset)) for name, release in self.items() for itemset in release
@@ -320,13 +290,4 @@ class SegmentedRelease(Mapping[str, Release]):
         return notes
 
     def __repr__(self) -> str:
-        return f"SegmentedRelease: {self._table().text()}"
-
-    def __str__(self) -> str:
-        return self._table().text(sum(map(len, self.releases)))
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return f"SegmentedRelease: {self.table().text()}"

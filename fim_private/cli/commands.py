@@ -5,7 +5,7 @@ errors.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -36,7 +36,6 @@ from fim_private.options.outputs import (
     ReleaseFormat,
     ReleaseOutput,
     RunOptions,
-    TextFormat,
     TextOutput,
 )
 from fim_private.options.privacy import (
@@ -100,9 +99,7 @@ def run() -> int:
     def spell(name: str) -> str:
         return as_typed(name) + parsing.origin(state.get(parsing.CONTEXT), name)
 
-    writing.silence(False)
-    writing.forget_written()
-    writing.show_warnings_as_lines(spell)
+    writing.begin(spell)
     code = parsing.USAGE_ERROR
     try:
         code = typer.main.get_command(app).main(
@@ -210,13 +207,20 @@ def _spending(options: OptionValues, label: str) -> Iterator[OptionValues]:
         yield request | {"ledger": ledger, "progress": progress}
 
 
+# Options that say how a command runs and what it writes: the library is not asked for them.
+_OF_THE_COMMAND = {
+    *("ledger", "allow_other_unit", "again", "dry_run", "fail_if_empty"),
+    *("output", "format", "report", "title", "intervals", "min_confidence", "min_lift"),
+    *("epsilons", "figure", "config", "json", "quiet"),
+}
+
+
 def _given(typed: OptionValues) -> OptionValues:
     """Return what the library is asked for, without a ledger."""
-    of_ledger = ("ledger", "allow_other_unit", "again")
     request = {
         name: value
         for name, value in typed.items()
-        if value not in (None, []) and name not in of_ledger
+        if value not in (None, []) and name not in _OF_THE_COMMAND
     }
     if "spark_conf" in request:
         from fim_private.spark.dataframes import settings_of
@@ -226,10 +230,10 @@ def _given(typed: OptionValues) -> OptionValues:
 
 
 def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, float] | None:
-    """Take the least confidence and lift out of what is asked; None for no rules. lifts: whether
+    """Return the least confidence and lift that are asked for; None for no rules. lifts: whether
     rules have any.
     """
-    limits = {name: typed.pop(name) for name in ("min_confidence", "min_lift")}
+    limits = {name: typed[name] for name in ("min_confidence", "min_lift")}
     if not typed["rules"]:
         for name, limit in limits.items():
             if limit is not None:
@@ -309,16 +313,13 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     from fim_private.mining.mine import mine as mine_release
     from fim_private.reading.locations import source_of
     from fim_private.reading.purchases import reads_users
+    from fim_private.release.page import page
     from fim_private.release.rules import rules_by_segment
 
-    report, title, dry_run, fail_if_empty, intervals = (
-        typed.pop(name) for name in ("report", "title", "dry_run", "fail_if_empty", "intervals")
-    )
-    output = typed["output"]
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
-    if dry_run:
-        if output is not None or report is not None:
+    if typed["dry_run"]:
+        if typed["output"] is not None or typed["report"] is not None:
             raise ParameterError(
                 f"leave out {parameter('output')} and {parameter('report')}: a dry run prints a "
                 f"plan, and releases nothing"
@@ -328,27 +329,23 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
     spelled = partial(parsing.retyped, context)
-    page_file = writing.page_beside(output, report, title, inputs=inputs)
     with (
         writing.release_output(typed, inputs=inputs, spelled=spelled) as show,
-        page_file as write_page,
+        writing.page_beside(typed, inputs=inputs) as write_page,
     ):
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
-        if intervals is Intervals.EXACT:
+        if typed["intervals"] is Intervals.EXACT:
             release = release.with_exact_intervals()
         made = None if limits is None else rules_by_segment(release, *limits)
         show(release, made)
-        if write_page is not None:
-            from fim_private.release.page import page as page_of
-
-            write_page.document(page_of(release, made, title=title))
+        write_page(lambda title: page(release, made, title=title))
     if release.abstained:
-        if not writing.is_screen(output):  # which shows it already
+        if not writing.is_screen(typed["output"]):  # which shows it already
             from fim_private.output.releases import nothing_came_out
 
             writing.note(nothing_came_out(release, spelled))
-        if fail_if_empty:
+        if typed["fail_if_empty"]:
             raise typer.Exit(NOTHING_CAME_OUT)
 
 
@@ -358,7 +355,7 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
 
-    form = typed.pop("format") or ReleaseFormat.TABLE
+    form = typed["format"] or ReleaseFormat.TABLE
     if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
         raise ParameterError(
             f"{parameter('format')} must be table or json for a dry run, not {form}"
@@ -398,11 +395,10 @@ def count(data: Purchases, **typed: Any) -> None:
     """
     from fim_private.mining.count import count as count_release
 
-    itemsets = typed.pop("itemsets")
     # The output fails before any privacy is spent.
-    with writing.release_output(typed, inputs=[data, itemsets, typed["ledger"]]) as show:
+    with writing.release_output(typed, inputs=[data, typed["itemsets"], typed["ledger"]]) as show:
         with _spending(typed, "Counting itemsets") as request:
-            release = count_release(data, itemsets, **request)
+            release = count_release(data, **request)
         show(release, None)
 
 
@@ -528,27 +524,25 @@ def changes(
     """
     from fim_private.output.releases import render_changes
     from fim_private.release.changes import between, changes
+    from fim_private.release.page import changes_page
 
-    pair, keep_all, report, title = (
-        typed.pop(name) for name in ("between", "keep_all", "report", "title")
-    )
+    pair, keep_all = typed["between"], typed["keep_all"]
     if (after is None) == (pair is None):
         raise ParameterError(
             f"name two releases, or one of several segments and {parameter('between')}"
         )
     inputs = [before, after]
-    page_file = writing.page_beside(typed["output"], report, title, inputs=inputs)
-    with writing.table_or_json(typed, inputs=inputs) as show_it, page_file as write_page:
+    with (
+        writing.table_or_json(typed, inputs=inputs) as show_it,
+        writing.page_beside(typed, inputs=inputs) as write_page,
+    ):
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
         else:
             assert after is not None
             differences = changes(before, after, keep_all=keep_all)
         show_it(differences.to_dict(), partial(render_changes, differences))
-        if write_page is not None:
-            from fim_private.release.page import changes_page
-
-            write_page.document(changes_page(differences, title=title))
+        write_page(lambda title: changes_page(differences, title=title))
 
 
 _LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
@@ -564,7 +558,7 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     from fim_private.ledger.ledger import Ledger
 
     with writing.destination(None) as write:
-        made = Ledger.create(path, **typed).statement()
+        made = Ledger.create(path, **_given(typed)).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
         write.send(writing.screen_for(None).render(lines))
 
@@ -613,15 +607,13 @@ def plan(**typed: Any) -> None:
     from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
-    outputs = {name: typed.pop(name) for name in ("output", "format")}
-    _check_figure(typed, outputs)
-    epsilons, figure = typed.pop("epsilons"), typed.pop("figure")
-    if typed["top"] is not None:
-        tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
-        typed["top"] = tops[0] if len(tops) == 1 else tops
+    _check_figure(typed)
+    epsilons, figure, request = typed["epsilons"], typed["figure"], _given(typed)
+    if "top" in request:
+        tops = _numbers("top", parsing.whole, request["top"])
+        request["top"] = tops[0] if len(tops) == 1 else tops
     if epsilons is not None:
-        losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
-        plans = planning.plan_grid(losses, **typed)
+        plans = planning.plan_grid(_numbers("epsilons", parsing.number, epsilons), **request)
         if plans[0].tops != (1,):
             raise ParameterError(
                 f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against "
@@ -629,43 +621,40 @@ def plan(**typed: Any) -> None:
             )
         draw_plan_figure(plans, figure)
         return
-    planned = planning.plan(**typed)
+    planned = planning.plan(**request)
     if figure is not None:
         draw_plan_figure(planned, figure)
         return
-    with writing.table_or_json(outputs) as show:
+    with writing.table_or_json(typed) as show:
         show(planned.to_dict(), partial(render_plan, planned))
 
 
-def _check_figure(typed: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+# Options of `plan` that leave another without use: who asks for users gets no figure.
+_USELESS = {
+    "figure": "user_items",
+    "output": "figure",
+    "format": "figure",
+    "epsilon": "epsilons",
+}
+
+
+def _check_figure(typed: OptionValues) -> None:
     """Raise ParameterError for options of a figure that do not go together."""
-    epsilons = typed["epsilons"]
-    if typed["figure"] is None:
-        if epsilons is not None:
+    if typed["figure"] is None and typed["epsilons"] is not None:
+        raise ParameterError(
+            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy "
+            f"losses to compare, and where to draw them"
+        )
+    for name, option in _USELESS.items():
+        if typed[name] is not None and typed[option] is not None:
             raise ParameterError(
-                f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy "
-                f"losses to compare, and where to draw them"
+                f"{parameter(name)} has no use with {parameter(option)}: leave it out"
             )
-        return
-    if typed["user_items"] is not None:
-        raise ParameterError(
-            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
-        )
-    if outputs["output"] is not None or outputs["format"] == TextFormat.JSON:
-        raise ParameterError(
-            f"{parameter('figure')} is written instead of a table or JSON: leave out "
-            f"{parameter('output')} and {parameter('format')}"
-        )
-    if epsilons is not None and typed["epsilon"] is not None:
-        raise ParameterError(
-            f"{parameter('epsilons')} are what the figure compares: leave out "
-            f"{parameter('epsilon')}"
-        )
 
 
-def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
+def _numbers(name: str, read: Callable[[str], float], texts: str) -> list[float]:
     try:
-        return read(text)
+        return [read(text) for text in texts.split(",")]
     except typer.BadParameter as error:
         raise ParameterError(f"{parameter(name)} {error.message}") from None
 

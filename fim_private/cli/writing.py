@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -125,42 +125,45 @@ def destination(
     _written[str(output)] = True
 
 
+@contextmanager
 def page_beside(
-    output: Path | None, report: Path | None, title: str | None, *, inputs: Sequence[str | None]
-) -> AbstractContextManager[Write | None]:
-    """Return a context that opens a page beside the output, and gives None if none is named.
+    options: OptionValues, *, inputs: Sequence[str | None]
+) -> Iterator[Callable[[Callable[[str | None], str]], None]]:
+    """Open a page beside the output, and yield what writes it, given what makes it under a title.
 
-    Raises an error at once for a page that could not be written.
+    Nothing is made without a page. Raises an error at once for a page that could not be written.
     """
+    output, report, title = options["output"], options["report"], options["title"]
     if report is None:
         if title is not None:
             raise ParameterError(
                 f"{parameter('title')} goes with {parameter('report')}: it stands on top of the "
                 f"page"
             )
-        return nullcontext()
-    check_page(report, "report")
-    if title is not None:
-        from fim_private.release.templates import checked_title
+        yield lambda make: None
+        return
+    from fim_private.release.templates import checked_title
 
-        checked_title(title)
+    check_page(report, "report")
+    checked_title(title)
     if output is not None and report.resolve() == output.resolve():
         raise OutputError(
             f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
             f"page"
         )
-    return destination(report, inputs=inputs, given=parameter("report"))
+    with destination(report, inputs=inputs, given=parameter("report")) as write:
+        yield lambda make: write.document(make(title))
 
 
 @contextmanager
 def table_or_json(
     options: OptionValues, *, inputs: Sequence[str | None] = ()
 ) -> Iterator[Callable[[object, Callable[[Screen], str]], None]]:
-    """Take the output out of the options, open it, and yield what writes to it: plain values, or
-    a table of them.
+    """Open the output of a command, and yield what writes to it: plain values, or a table of
+    them.
     """
-    output = options.pop("output")
-    form = options.pop("format") or _form_of_name(output, _TEXT_ENDINGS)
+    output = options["output"]
+    form = options["format"] or _form_of_name(output, _TEXT_ENDINGS)
     with destination(output, inputs=inputs) as write:
 
         def show(values: object, render: Callable[[Screen], str]) -> None:
@@ -176,14 +179,13 @@ def table_or_json(
 def release_output(
     options: OptionValues, *, inputs: Sequence[str | None], spelled: Spelled = None
 ) -> Iterator[Callable[[AnyRelease, AnyRules], None]]:
-    """Take the output out of the options, open it, and yield what writes a release to it, with its
-    rules, if any.
+    """Open the output of a command, and yield what writes a release to it, with its rules, if any.
 
     spelled: as render_table takes it. Before anything is spent, it raises OutputError for an ending
     that stands for no form, and for what is no text on the screen. It raises MissingExtraError
     where the package that writes the form is not installed.
     """
-    named, output = options.pop("format"), options.pop("output")
+    named, output = options["format"], options["output"]
     form = named or _form_of_name(output, [*_FORMS])
     if form in _NO_TEXT and is_screen(output):
         raise OutputError(
@@ -252,12 +254,6 @@ def ledger_at(path: str | None, *, allow_other_unit: bool, again: bool) -> Ledge
     ledger = Ledger(path, allow_other_unit=allow_other_unit, again=again)
     _ledgers[path] = ledger
     return ledger
-
-
-def forget_written() -> None:
-    """Begin anew: nothing was written by this command yet, and no ledger was charged."""
-    _written.clear()
-    _ledgers.clear()
 
 
 def left() -> list[str]:
@@ -372,8 +368,13 @@ def _on_terminal() -> bool:
     return not _silent and sys.stderr is not None and sys.stderr.isatty()
 
 
-def show_warnings_as_lines(spell: Callable[[str], str]) -> None:
-    """From now on, print warnings of privacy as notes, with parameters named as spell says."""
+def begin(spell: Callable[[str], str]) -> None:
+    """Begin anew: nothing was written by this command yet, and no ledger was charged. From now on,
+    warnings of privacy are printed as notes, with parameters named as spell says.
+    """
+    silence(False)
+    _written.clear()
+    _ledgers.clear()
     shown_otherwise = warnings.showwarning
 
     def show(message: Warning | str, *place: Any) -> None:

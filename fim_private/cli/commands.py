@@ -18,7 +18,6 @@ from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
 from fim_private.display import as_json, printable
 from fim_private.errors import (
-    DataError,
     FimPrivateError,
     LedgerError,
     ParameterError,
@@ -313,8 +312,12 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     from fim_private.mining.mine import mine as mine_release
     from fim_private.reading.locations import source_of
     from fim_private.reading.purchases import reads_users
-    from fim_private.release.page import page
     from fim_private.release.rules import rules_by_segment
+
+    def titled_page(title: str | None) -> str:
+        from fim_private.release.page import page
+
+        return page(release, made, title=title)
 
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
@@ -339,7 +342,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
             release = release.with_exact_intervals()
         made = None if limits is None else rules_by_segment(release, *limits)
         show(release, made)
-        write_page(lambda title: page(release, made, title=title))
+        write_page(titled_page)
     if release.abstained:
         if not writing.is_screen(typed["output"]):  # which shows it already
             from fim_private.output.releases import nothing_came_out
@@ -457,7 +460,8 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
         release = load(release_file)
         if typed["intervals"] is Intervals.EXACT:
             release = release.with_exact_intervals()
-        show_it(release, None if limits is None else rules_by_segment(release, *limits))
+        made = None if limits is None else rules_by_segment(release, *limits)
+        show_it(release, made)
 
 
 @command(
@@ -480,26 +484,15 @@ def report(
     Of several releases, in order of time, it shows how shares moved. It shows what is released and
     nothing else, and spends nothing.
     """
-    from fim_private.release.page import named, page, trend_page
-    from fim_private.release.release import Release
-    from fim_private.release.rules import least_asked, rules_by_segment
+    from fim_private.release.page import report_page
+    from fim_private.release.rules import least_asked
     from fim_private.release.saved import load
 
     limits = least_asked(typed["min_confidence"], typed["min_lift"])
     writing.check_page(typed["output"], "output")
-    releases = [load(file) for file in release_files]
-    undivided = [release for release in releases if isinstance(release, Release)]
-    if len(releases) == 1:
-        [release] = releases
-        rules = rules_by_segment(release, *limits) if release.with_parts else None
-        made = page(release, rules, title=typed["title"])
-    elif len(undivided) == len(releases):
-        made = trend_page(named(undivided), title=typed["title"])
-    else:
-        raise DataError(
-            "a page of several releases shows how shares moved, and one of these files holds "
-            "several segments or periods already; give that file alone"
-        )
+    first, *later = map(load, release_files)
+    release = [first, *later] if later else first
+    made = report_page(release, limits, title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
         write.document(made)

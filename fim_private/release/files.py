@@ -39,6 +39,11 @@ def _parquet(release: AnyRelease) -> bytes:
     return bytes(stream.getvalue())
 
 
+def _csv(release: AnyRelease, rules: AnyRules) -> str:
+    text: str = release.to_csv() if rules is None else rules_csv(rules)
+    return text
+
+
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
@@ -50,9 +55,7 @@ def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
 # Parquet all of it. Parquet has no place for rules.
 CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] = {
     ReleaseFormat.JSON: lambda release, rules: release.to_json(rules, whole=True) + "\n",
-    ReleaseFormat.CSV: lambda release, rules: (
-        release.to_csv() if rules is None else rules_csv(rules)
-    ),
+    ReleaseFormat.CSV: _csv,
     ReleaseFormat.XLSX: _workbook,
     ReleaseFormat.MARKDOWN: lambda release, rules: release.to_markdown(rules),
     ReleaseFormat.PARQUET: lambda release, rules: _parquet(release),

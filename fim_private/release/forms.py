@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -136,7 +135,8 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
     """Return a workbook of Excel with a sheet for each table. No text in it is a formula."""
     stream = io.BytesIO()
     most_rows = _SHEET_ROWS - 1  # below the header
-    with excel_writer().Workbook(stream, {"in_memory": True}) as book:
+    as_text = {"strings_to_formulas": False, "strings_to_urls": False}
+    with excel_writer().Workbook(stream, {"in_memory": True} | as_text) as book:
         book.set_properties({"created": _WRITTEN_AT})
         bold = book.add_format({"bold": True})
         for name, (header, *rows) in tables.items():
@@ -145,22 +145,18 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
                 sheet = book.add_worksheet(sheet_name)
                 sheet.write_row(0, 0, header, bold)
                 for place, row in enumerate(rows[start : start + most_rows], 1):
-                    _write_row(sheet, place, row)
+                    for column, cell in enumerate(row):
+                        sheet.write(place, column, _sheet_cell(cell))
                 sheet.freeze_panes(1, 0)
     return stream.getvalue()
 
 
-def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
-    """Write a row of a sheet, in which numbers that Excel would round or lacks are text."""
-    for column, value in enumerate(row):
-        if value is None or value == "":
-            continue
-        if isinstance(value, bool):
-            sheet.write_boolean(place, column, value)
-        elif isinstance(value, str) or not math.isfinite(value) or abs(value) >= 10**_SHEET_DIGITS:
-            sheet.write_string(place, column, str(value))
-        else:
-            sheet.write_number(place, column, value)
+def _sheet_cell(value: Cell) -> Cell:
+    """Return a cell of a sheet: a number that Excel would round or lacks is text."""
+    # No comparison with NaN holds.
+    if isinstance(value, int | float) and not abs(value) < 10**_SHEET_DIGITS:
+        return str(value)
+    return value
 
 
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> pa.Table:
@@ -222,12 +218,13 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     """Return, in order, the itemsets whose subsets are all returned too."""
+    by_items = {frozenset(itemset.items or ()): itemset for itemset in itemsets}
     closed: set[frozenset[Item]] = set()
-    for items in sorted((frozenset(itemset.items or ()) for itemset in itemsets), key=len):
+    for items in sorted(by_items, key=len):
         # It is enough to look at the subsets with one item less.
         if len(items) == 1 or all(items - {item} in closed for item in items):
             closed.add(items)
-    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in closed]
+    return [itemset for items, itemset in by_items.items() if items in closed]
 
 
 SCHEMA = 1

@@ -53,19 +53,24 @@ def report(
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
-    if isinstance(release, Release | SegmentedRelease):
-        rules = None
-        if release.with_parts:
-            rules = rules_by_segment(release, min_confidence, min_lift)
-        content = page(release, rules, title=title)
-    elif isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
-        content = trend_page(named(release), title=title)
-    else:
-        raise ParameterError(
-            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
-        )
+    content = report_page(release, (min_confidence, min_lift), title=title)
     with staged(Path(path).expanduser(), option="path") as write:
         write(content)
+
+
+def report_page(release: object, least_of_rules: tuple[float, float], *, title: str | None) -> str:
+    """Return the page of a release, with the rules that it has from a least confidence and lift
+    on; of several in a list, the page of how shares moved.
+    """
+    if isinstance(release, Release | SegmentedRelease):
+        rules = rules_by_segment(release, *least_of_rules) if release.with_parts else None
+        return page(release, rules, title=title)
+    if isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
+        return trend_page(named(release), title=title)
+    raise ParameterError(
+        f"a report is made of a Release, or of several in a list, none of which holds several "
+        f"segments or periods already, not of {shown(release)}"
+    )
 
 
 def page(

@@ -146,8 +146,10 @@ class Release(Published):
                 f"{shown(itemset)}"
             )
         key = None if items is None else {*items}
-        alike = (own for own in self.itemsets if (own.items and {*own.items}) == key)
-        return next(alike, None)
+        for released in self.itemsets:
+            if (released.items and {*released.items}) == key:
+                return released
+        return None
 
     @property
     def wanted(self) -> int:
@@ -227,7 +229,7 @@ class Release(Published):
     def decimals(self) -> int:
         """With how many decimals shares are written, in per cent."""
         # So many tell more than the noise of a support does.
-        half_width = max(self.noise.half_width if self.noise else 0, 0.5)
+        half_width = 0.5 if self.noise is None else max(self.noise.half_width, 0.5)
         resolution = 100 * half_width / max(self.units or 0, 1)
         return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 

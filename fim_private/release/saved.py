@@ -170,8 +170,8 @@ def _sizes(values: JsonObject) -> tuple[int, ...]:
         fault = f"must be a size such as 2, or a range such as 2-4, not {shown(values['size'])}"
         raise _FieldError("size", fault)
     listed: tuple[int, ...] = values.get("sizes", (*sizes,))
-    are_ascending = bool(listed) and [*listed] == sorted({*listed})
-    if not are_ascending or (listed[0], listed[-1]) != (sizes[0], sizes[-1]):
+    is_ascending = [*listed] == sorted({*listed})
+    if not is_ascending or listed[:1] + listed[-1:] != (sizes[0], sizes[-1]):
         raise _FieldError("sizes", 'must be ascending sizes in the range of "size"')
     return listed
 
@@ -244,11 +244,12 @@ def _value(name: str, value: Any, kind: str) -> object:
     if value not in choices:
         raise _FieldError(name, f"must be one of {', '.join(choices)}, not {shown(value)}")
     table = forms.OBJECTS.get(name)
-    if isinstance(value, list):
+    if isinstance(value, list) and table is not None:
         return tuple(
-            element if table is None else _object(element, table, f"{name}[{place}]")
-            for place, element in enumerate(value)
+            _object(fields, table, f"{name}[{place}]") for place, fields in enumerate(value)
         )
+    if isinstance(value, list):
+        return tuple(value)
     if table is not None and isinstance(value, dict):
         return _object(value, table, name)
     try:

@@ -229,10 +229,13 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     def _joined(self, frame_of: Callable[[Release], forms.Frame]) -> forms.Frame:
         import pandas as pd
 
-        frames = {name: frame_of(release) for name, release in self.items()}
-        filled = {name: frame for name, frame in frames.items() if len(frame)}
-        joined = pd.concat(filled or frames, names=[self.part]).reset_index(level=0)
-        return joined.reset_index(drop=True)
+        frames = []
+        for name, release in self.items():
+            frame = frame_of(release)
+            frame.insert(0, self.part, name)
+            frames.append(frame)
+        filled = [frame for frame in frames if len(frame)]
+        return pd.concat(filled or frames[:1], ignore_index=True)
 
     def plot(self, *, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
@@ -244,12 +247,12 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
         of segments.
         """
-        below = []
+        charts = [*self._charts(relative=relative)]
         for name, rules_of_segment in (rules or {}).items():
             chart = rules_chart(rules_of_segment, self.privacy_unit)
             if chart.bars:
-                below.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
-        return svg(*self._charts(relative=relative), *below)
+                charts.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
+        return svg(*charts)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
@@ -270,7 +273,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         rows = [
             (name, *release.cells(itemset)) for name, release in self.items() for itemset in release
         ]
-        notes = self._empty_segments()
+        nothing = [release.nothing for release in self.releases if release.abstained]
+        notes = nothing[:_FEW_SEGMENTS]
+        if len(nothing) > len(notes):
+            more = len(nothing) - len(notes)
+            notes.append(f"and {more:,} more {self.part}s without itemsets")
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
@@ -279,15 +286,6 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         return Table(
             self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
         )
-
-    def _empty_segments(self) -> list[str]:
-        """Return which segments have no itemsets, in words: the first of them by name."""
-        nothing = [release.nothing for release in self.releases if not len(release)]
-        more = len(nothing) - _FEW_SEGMENTS
-        notes = nothing[:_FEW_SEGMENTS]
-        if more > 0:
-            notes.append(f"and {more:,} more {self.part}s without itemsets")
-        return notes
 
     def __repr__(self) -> str:
         return f"SegmentedRelease: {self.table().text()}"

@@ -5,7 +5,7 @@ errors.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
 from fim_private.display import as_json, printable
 from fim_private.errors import (
-    DataError,
     FimPrivateError,
     LedgerError,
     ParameterError,
@@ -36,7 +35,6 @@ from fim_private.options.outputs import (
     ReleaseFormat,
     ReleaseOutput,
     RunOptions,
-    TextFormat,
     TextOutput,
 )
 from fim_private.options.privacy import (
@@ -100,9 +98,7 @@ def run() -> int:
     def spell(name: str) -> str:
         return as_typed(name) + parsing.origin(state.get(parsing.CONTEXT), name)
 
-    writing.silence(False)
-    writing.forget_written()
-    writing.show_warnings_as_lines(spell)
+    writing.begin(spell)
     code = parsing.USAGE_ERROR
     try:
         code = typer.main.get_command(app).main(
@@ -210,13 +206,20 @@ def _spending(options: OptionValues, label: str) -> Iterator[OptionValues]:
         yield request | {"ledger": ledger, "progress": progress}
 
 
+# Options that say how a command runs and what it writes: the library is not asked for them.
+_OF_THE_COMMAND = {
+    *("ledger", "allow_other_unit", "again", "dry_run", "fail_if_empty"),
+    *("output", "format", "report", "title", "intervals", "min_confidence", "min_lift"),
+    *("epsilons", "figure", "config", "json", "quiet"),
+}
+
+
 def _given(typed: OptionValues) -> OptionValues:
     """Return what the library is asked for, without a ledger."""
-    of_ledger = ("ledger", "allow_other_unit", "again")
     request = {
         name: value
         for name, value in typed.items()
-        if value not in (None, []) and name not in of_ledger
+        if value not in (None, []) and name not in _OF_THE_COMMAND
     }
     if "spark_conf" in request:
         from fim_private.spark.dataframes import settings_of
@@ -226,10 +229,10 @@ def _given(typed: OptionValues) -> OptionValues:
 
 
 def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, float] | None:
-    """Take the least confidence and lift out of what is asked; None for no rules. lifts: whether
+    """Return the least confidence and lift that are asked for; None for no rules. lifts: whether
     rules have any.
     """
-    limits = {name: typed.pop(name) for name in ("min_confidence", "min_lift")}
+    limits = {name: typed[name] for name in ("min_confidence", "min_lift")}
     if not typed["rules"]:
         for name, limit in limits.items():
             if limit is not None:
@@ -311,58 +314,58 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
-    output, report, title, dry_run = (
-        typed.pop(name) for name in ("output", "report", "title", "dry_run")
-    )
-    fail_if_empty, intervals = typed.pop("fail_if_empty"), typed.pop("intervals")
+    def titled_page(title: str | None) -> str:
+        from fim_private.release.page import page
+
+        return page(release, made, title=title)
+
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
-    form = writing.form_of(typed.pop("format"), output)
-    if dry_run:
-        if output is not None or report is not None:
+    if typed["dry_run"]:
+        if typed["output"] is not None or typed["report"] is not None:
             raise ParameterError(
                 f"leave out {parameter('output')} and {parameter('report')}: a dry run prints a "
                 f"plan, and releases nothing"
             )
-        _show_plan(data, _given(typed), form[0])
+        _show_plan(data, typed)
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
-    page_file = writing.page_beside(output, report, title, inputs=inputs)
-    with writing.destination(output, inputs=inputs) as write, page_file as write_page:
+    spelled = partial(parsing.retyped, context)
+    with (
+        writing.release_output(typed, inputs=inputs, spelled=spelled) as show,
+        writing.page_beside(typed, inputs=inputs) as write_page,
+    ):
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
-        if intervals is Intervals.EXACT:
+        if typed["intervals"] is Intervals.EXACT:
             release = release.with_exact_intervals()
         made = None if limits is None else rules_by_segment(release, *limits)
-        writing.write_release(
-            write, release, form, output, rules=made, spelled=partial(parsing.retyped, context)
-        )
-        if write_page is not None:
-            from fim_private.release.page import page as page_of
-
-            write_page.document(page_of(release, made, title=title))
+        show(release, made)
+        write_page(titled_page)
     if release.abstained:
-        if not writing.is_screen(output):  # which shows it already
+        if not writing.is_screen(typed["output"]):  # which shows it already
             from fim_private.output.releases import nothing_came_out
 
-            writing.note(nothing_came_out(release, partial(parsing.retyped, context)))
-        if fail_if_empty:
+            writing.note(nothing_came_out(release, spelled))
+        if typed["fail_if_empty"]:
             raise typer.Exit(NOTHING_CAME_OUT)
 
 
-def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
+def _show_plan(data: str, typed: OptionValues) -> None:
     """Print what `mine` would do: the plan, and the queries that a database would get."""
     from fim_private.mining.mine import planned, queries
     from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
 
+    form = typed["format"] or ReleaseFormat.TABLE
     if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
         raise ParameterError(
             f"{parameter('format')} must be table or json for a dry run, not {form}"
         )
-    prepared = planned(data, **typed)
-    statements = queries(data, **typed) if prepared.sends_queries else []
+    request = _given(typed)
+    prepared = planned(data, **request)
+    statements = queries(data, **request) if prepared.sends_queries else []
     with writing.destination(None) as write:
         if form is ReleaseFormat.JSON:
             plan = prepared.spending.plan.to_dict()
@@ -395,14 +398,11 @@ def count(data: Purchases, **typed: Any) -> None:
     """
     from fim_private.mining.count import count as count_release
 
-    itemsets, output = typed.pop("itemsets"), typed.pop("output")
-    form = writing.form_of(typed.pop("format"), output)
-    with writing.destination(
-        output, inputs=[data, itemsets, typed["ledger"]]
-    ) as write:  # fails before any privacy is spent
+    # The output fails before any privacy is spent.
+    with writing.release_output(typed, inputs=[data, typed["itemsets"], typed["ledger"]]) as show:
         with _spending(typed, "Counting itemsets") as request:
-            release = count_release(data, itemsets, **request)
-        writing.write_release(write, release, form, output)
+            release = count_release(data, **request)
+        show(release, None)
 
 
 @command(
@@ -455,14 +455,13 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
     from fim_private.release.rules import rules_by_segment
     from fim_private.release.saved import load
 
-    limits, output = rule_limits(typed), typed["output"]
-    form = writing.form_of(typed["format"], output)
-    release = load(release_file)
-    if typed["intervals"] is Intervals.EXACT:
-        release = release.with_exact_intervals()
-    made = None if limits is None else rules_by_segment(release, *limits)
-    with writing.destination(output, inputs=[release_file]) as write:
-        writing.write_release(write, release, form, output, rules=made)
+    limits = rule_limits(typed)
+    with writing.release_output(typed, inputs=[release_file]) as show_it:
+        release = load(release_file)
+        if typed["intervals"] is Intervals.EXACT:
+            release = release.with_exact_intervals()
+        made = None if limits is None else rules_by_segment(release, *limits)
+        show_it(release, made)
 
 
 @command(
@@ -485,26 +484,15 @@ def report(
     Of several releases, in order of time, it shows how shares moved. It shows what is released and
     nothing else, and spends nothing.
     """
-    from fim_private.release.page import named, page, trend_page
-    from fim_private.release.release import Release
-    from fim_private.release.rules import least_asked, rules_by_segment
+    from fim_private.release.page import report_page
+    from fim_private.release.rules import least_asked
     from fim_private.release.saved import load
 
     limits = least_asked(typed["min_confidence"], typed["min_lift"])
     writing.check_page(typed["output"], "output")
-    releases = [load(file) for file in release_files]
-    undivided = [release for release in releases if isinstance(release, Release)]
-    if len(releases) == 1:
-        [release] = releases
-        rules = rules_by_segment(release, *limits) if release.with_parts else None
-        made = page(release, rules, title=typed["title"])
-    elif len(undivided) == len(releases):
-        made = trend_page(named(undivided), title=typed["title"])
-    else:
-        raise DataError(
-            "a page of several releases shows how shares moved, and one of these files holds "
-            "several segments or periods already; give that file alone"
-        )
+    first, *later = map(load, release_files)
+    release = [first, *later] if later else first
+    made = report_page(release, limits, title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
         write.document(made)
@@ -529,27 +517,25 @@ def changes(
     """
     from fim_private.output.releases import render_changes
     from fim_private.release.changes import between, changes
+    from fim_private.release.page import changes_page
 
-    pair, keep_all, report, title = (
-        typed.pop(name) for name in ("between", "keep_all", "report", "title")
-    )
+    pair, keep_all = typed["between"], typed["keep_all"]
     if (after is None) == (pair is None):
         raise ParameterError(
             f"name two releases, or one of several segments and {parameter('between')}"
         )
     inputs = [before, after]
-    page_file = writing.page_beside(typed["output"], report, title, inputs=inputs)
-    with writing.table_or_json(typed, inputs=inputs) as show_it, page_file as write_page:
+    with (
+        writing.table_or_json(typed, inputs=inputs) as show_it,
+        writing.page_beside(typed, inputs=inputs) as write_page,
+    ):
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
         else:
             assert after is not None
             differences = changes(before, after, keep_all=keep_all)
         show_it(differences.to_dict(), partial(render_changes, differences))
-        if write_page is not None:
-            from fim_private.release.page import changes_page
-
-            write_page.document(changes_page(differences, title=title))
+        write_page(lambda title: changes_page(differences, title=title))
 
 
 _LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
@@ -565,7 +551,7 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     from fim_private.ledger.ledger import Ledger
 
     with writing.destination(None) as write:
-        made = Ledger.create(path, **typed).statement()
+        made = Ledger.create(path, **_given(typed)).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
         write.send(writing.screen_for(None).render(lines))
 
@@ -614,15 +600,13 @@ def plan(**typed: Any) -> None:
     from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
-    outputs = {name: typed.pop(name) for name in ("output", "format")}
-    _check_figure(typed, outputs)
-    epsilons, figure = typed.pop("epsilons"), typed.pop("figure")
-    if typed["top"] is not None:
-        tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
-        typed["top"] = tops[0] if len(tops) == 1 else tops
+    _check_figure(typed)
+    epsilons, figure, request = typed["epsilons"], typed["figure"], _given(typed)
+    if "top" in request:
+        tops = _numbers("top", parsing.whole, request["top"])
+        request["top"] = tops[0] if len(tops) == 1 else tops
     if epsilons is not None:
-        losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
-        plans = planning.plan_grid(losses, **typed)
+        plans = planning.plan_grid(_numbers("epsilons", parsing.number, epsilons), **request)
         if plans[0].tops != (1,):
             raise ParameterError(
                 f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against "
@@ -630,43 +614,40 @@ def plan(**typed: Any) -> None:
             )
         draw_plan_figure(plans, figure)
         return
-    planned = planning.plan(**typed)
+    planned = planning.plan(**request)
     if figure is not None:
         draw_plan_figure(planned, figure)
         return
-    with writing.table_or_json(outputs) as show:
+    with writing.table_or_json(typed) as show:
         show(planned.to_dict(), partial(render_plan, planned))
 
 
-def _check_figure(typed: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+# Options of `plan` that leave another without use: who asks for users gets no figure.
+_USELESS = {
+    "figure": "user_items",
+    "output": "figure",
+    "format": "figure",
+    "epsilon": "epsilons",
+}
+
+
+def _check_figure(typed: OptionValues) -> None:
     """Raise ParameterError for options of a figure that do not go together."""
-    epsilons = typed["epsilons"]
-    if typed["figure"] is None:
-        if epsilons is not None:
+    if typed["figure"] is None and typed["epsilons"] is not None:
+        raise ParameterError(
+            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy "
+            f"losses to compare, and where to draw them"
+        )
+    for name, option in _USELESS.items():
+        if typed[name] is not None and typed[option] is not None:
             raise ParameterError(
-                f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy "
-                f"losses to compare, and where to draw them"
+                f"{parameter(name)} has no use with {parameter(option)}: leave it out"
             )
-        return
-    if typed["user_items"] is not None:
-        raise ParameterError(
-            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
-        )
-    if outputs["output"] is not None or outputs["format"] == TextFormat.JSON:
-        raise ParameterError(
-            f"{parameter('figure')} is written instead of a table or JSON: leave out "
-            f"{parameter('output')} and {parameter('format')}"
-        )
-    if epsilons is not None and typed["epsilon"] is not None:
-        raise ParameterError(
-            f"{parameter('epsilons')} are what the figure compares: leave out "
-            f"{parameter('epsilon')}"
-        )
 
 
-def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
+def _numbers(name: str, read: Callable[[str], float], texts: str) -> list[float]:
     try:
-        return read(text)
+        return [read(text) for text in texts.split(",")]
     except typer.BadParameter as error:
         raise ParameterError(f"{parameter(name)} {error.message}") from None
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,8 +30,6 @@ USAGE_ERROR = 2
 CONTEXT = "fim_private.context"
 # Where a context has the places of the keys that its file of options has.
 PLACES = "fim_private.places"
-# The options that the parser sees to, and no function of a command.
-_FOR_THE_PARSER = ("config", "json", "quiet")
 # Classes of typer's parser, whose module differs between its versions. A parameter is an option or
 # an argument.
 Context = Any
@@ -42,33 +39,23 @@ Parameter = Any
 def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
     """Return a decorator that makes a function a command of a group: budget_show is `budget show`.
 
-    kinds: the classes that declare its options, which the function takes as **asked.
+    kinds: the classes that declare its options, which the function takes as **typed, the last of
+        its parameters.
     """
 
     def decorated(function: Callable[..., None]) -> object:
         name = function.__name__
-        parameters = [
-            argument
-            for argument in inspect.signature(function, eval_str=True).parameters.values()
-            if argument.kind is not argument.VAR_KEYWORD
-        ]
+        *parameters, _ = inspect.signature(function, eval_str=True).parameters.values()
         for option_key, option in options_of(*kinds, EveryCommand).items():
             if option.panel:
                 parameters.append(_parameter(option_key, option))
-
-        @wraps(function)
-        def run(**values: object) -> None:
-            for option_key in _FOR_THE_PARSER:
-                values.pop(option_key, None)
-            function(**values)
-
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return group.command(
             name.rpartition("_")[2],
             cls=Command,
             epilog=epilog,
             context_settings={"auto_envvar_prefix": f"FIM_PRIVATE_{name.upper()}"},
-        )(run)
+        )(function)
 
     return decorated
 

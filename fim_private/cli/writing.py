@@ -13,8 +13,8 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -23,14 +23,16 @@ import typer
 
 from fim_private.display import as_json, printable
 from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
-from fim_private.options.outputs import ReleaseFormat
+from fim_private.options.declaration import OptionValues
+from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
+    from fim_private.output.releases import Spelled
     from fim_private.output.screen import Screen
-    from fim_private.release.release import Release
-    from fim_private.release.segments import SegmentedRelease
+    from fim_private.release.files import AnyRules
+    from fim_private.release.forms import AnyRelease
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,20 @@ class Write:
             text = json.dumps(json.loads(text))
         self._send_encoded(f"{text}\n")
 
-    def document(self, text: str) -> None:
-        """Write CSV, Markdown or HTML, in UTF-8 whatever the screen.
+    def document(self, content: str | bytes) -> None:
+        """Write bytes as they are, and CSV, Markdown or HTML in UTF-8 whatever the screen.
 
         They have no escapes of their own. A terminal would act on some letters, and gets escapes
         for these. Line breaks within quotes are those of a name; all others stay.
         """
-        if self.terminal:
-            text = _NO_LINE_END.sub(lambda match: printable(match[0]), text)
-        self._send_encoded(text)
+        if isinstance(content, str) and self.terminal:
+            content = _NO_LINE_END.sub(lambda match: printable(match[0]), content)
+        self._send_encoded(content)
 
-    def _send_encoded(self, text: str) -> None:
-        self.send(text.encode(errors="backslashreplace"))
+    def _send_encoded(self, content: str | bytes) -> None:
+        if isinstance(content, str):
+            content = content.encode(errors="backslashreplace")
+        self.send(content)
 
 
 # The files of the command that runs, in the order of its options, and whether each is written; and
@@ -76,17 +80,7 @@ _ledgers: dict[str, Ledger] = {}
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 # The form that each ending of --output stands for; without one it is a table.
-_FORMS = {
-    "": ReleaseFormat.TABLE,
-    ".txt": ReleaseFormat.TABLE,
-    ".json": ReleaseFormat.JSON,
-    ".csv": ReleaseFormat.CSV,
-    ".xlsx": ReleaseFormat.XLSX,
-    ".md": ReleaseFormat.MARKDOWN,
-    ".parquet": ReleaseFormat.PARQUET,
-    ".pq": ReleaseFormat.PARQUET,
-    ".svg": ReleaseFormat.SVG,
-}
+_FORMS = {"": ReleaseFormat.TABLE, ".txt": ReleaseFormat.TABLE, **FORM_OF_ENDING}
 _TEXT_ENDINGS = ("", ".txt", ".json")
 _NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
 # A page has one of these, or none.
@@ -131,42 +125,45 @@ def destination(
     _written[str(output)] = True
 
 
+@contextmanager
 def page_beside(
-    output: Path | None, report: Path | None, title: str | None, *, inputs: Sequence[str | None]
-) -> AbstractContextManager[Write | None]:
-    """Return a context that opens a page beside the output, and gives None if none is named.
+    options: OptionValues, *, inputs: Sequence[str | None]
+) -> Iterator[Callable[[Callable[[str | None], str]], None]]:
+    """Open a page beside the output, and yield what writes it, given what makes it under a title.
 
-    Raises an error at once for a page that could not be written.
+    Nothing is made without a page. Raises an error at once for a page that could not be written.
     """
+    output, report, title = options["output"], options["report"], options["title"]
     if report is None:
         if title is not None:
             raise ParameterError(
                 f"{parameter('title')} goes with {parameter('report')}: it stands on top of the "
                 f"page"
             )
-        return nullcontext()
-    check_page(report, "report")
-    if title is not None:
-        from fim_private.release.templates import checked_title
+        yield lambda make: None
+        return
+    from fim_private.release.templates import checked_title
 
-        checked_title(title)
+    check_page(report, "report")
+    checked_title(title)
     if output is not None and report.resolve() == output.resolve():
         raise OutputError(
             f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
             f"page"
         )
-    return destination(report, inputs=inputs, given=parameter("report"))
+    with destination(report, inputs=inputs, given=parameter("report")) as write:
+        yield lambda make: write.document(make(title))
 
 
 @contextmanager
 def table_or_json(
-    options: dict[str, Any], *, inputs: Sequence[str | None] = ()
+    options: OptionValues, *, inputs: Sequence[str | None] = ()
 ) -> Iterator[Callable[[object, Callable[[Screen], str]], None]]:
-    """Take the output out of the options, open it, and yield what writes to it: plain values, or
-    a table of them.
+    """Open the output of a command, and yield what writes to it: plain values, or a table of
+    them.
     """
-    output = options.pop("output")
-    form = options.pop("format") or _form_of_name(output, _TEXT_ENDINGS)
+    output = options["output"]
+    form = options["format"] or _form_of_name(output, _TEXT_ENDINGS)
     with destination(output, inputs=inputs) as write:
 
         def show(values: object, render: Callable[[Screen], str]) -> None:
@@ -174,6 +171,45 @@ def table_or_json(
                 write.json(as_json(values))
             else:
                 write.send(render(screen_for(output)))
+
+        yield show
+
+
+@contextmanager
+def release_output(
+    options: OptionValues, *, inputs: Sequence[str | None], spelled: Spelled = None
+) -> Iterator[Callable[[AnyRelease, AnyRules], None]]:
+    """Open the output of a command, and yield what writes a release to it, with its rules, if any.
+
+    spelled: as render_table takes it. Before anything is spent, it raises OutputError for an ending
+    that stands for no form, and for what is no text on the screen. It raises MissingExtraError
+    where the package that writes the form is not installed.
+    """
+    named, output = options["format"], options["output"]
+    form = named or _form_of_name(output, [*_FORMS])
+    if form in _NO_TEXT and is_screen(output):
+        raise OutputError(
+            f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
+        )
+    if form is ReleaseFormat.XLSX:
+        from fim_private.release.forms import excel_writer
+
+        excel_writer()
+    with destination(output, inputs=inputs) as write:
+
+        def show(release: AnyRelease, rules: AnyRules) -> None:
+            from fim_private.output.releases import render_table
+            from fim_private.release.files import CONTENT
+
+            if form is ReleaseFormat.TABLE:
+                screen, advise = screen_for(output), is_screen(output)
+                text = render_table(release, screen, spelled=spelled, rules=rules, advise=advise)
+                write.send(text)
+            elif form is ReleaseFormat.JSON:
+                # A file whose name says so has all of a release, to be loaded again.
+                write.json(release.to_json(rules, whole=named is None))
+            else:
+                write.document(CONTENT[form](release, rules))
 
         yield show
 
@@ -218,12 +254,6 @@ def ledger_at(path: str | None, *, allow_other_unit: bool, again: bool) -> Ledge
     ledger = Ledger(path, allow_other_unit=allow_other_unit, again=again)
     _ledgers[path] = ledger
     return ledger
-
-
-def forget_written() -> None:
-    """Begin anew: nothing was written by this command yet, and no ledger was charged."""
-    _written.clear()
-    _ledgers.clear()
 
 
 def left() -> list[str]:
@@ -314,67 +344,6 @@ def _screen_of(stream: TextIO) -> Screen:
     return Screen(colour=stream.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
-def form_of(named: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
-    """Return the form to write, named or that of the output's ending, and whether all of a release
-    is written.
-
-    Before anything is spent, it raises OutputError for an ending that stands for no form, and for
-    what is no text on the screen. It raises MissingExtraError where the package that writes the
-    form is not installed.
-    """
-    form = named or _form_of_name(output, [*_FORMS])
-    if form in _NO_TEXT and is_screen(output):
-        raise OutputError(
-            f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
-        )
-    if form is ReleaseFormat.XLSX:
-        from fim_private.release.forms import excel_writer
-
-        excel_writer()
-    return form, named is None and output is not None
-
-
-def write_release(
-    write: Write,
-    release: Release | SegmentedRelease,
-    form: tuple[ReleaseFormat, bool],
-    output: Path | None,
-    *,
-    rules: Any = None,
-    spelled: Callable[[Mapping[str, object]], str] | None = None,
-) -> None:
-    """Write a release, or those of segments.
-
-    form: as form_of returns it. rules, spelled: as render_table takes them.
-    """
-    from fim_private.release import forms
-    from fim_private.release.rules import rules_rows
-
-    kind, whole = form
-    if kind is ReleaseFormat.JSON:
-        write.json(release.to_json(rules, whole=whole))
-    elif kind is ReleaseFormat.CSV and rules is not None:
-        write.document(forms.csv_text(rules_rows(rules)))
-    elif kind is ReleaseFormat.CSV:
-        write.document(release.to_csv())
-    elif kind is ReleaseFormat.XLSX:
-        tables = {"itemsets": release.sheet_rows()}
-        if rules is not None:
-            tables["rules"] = rules_rows(rules)
-        write.send(forms.workbook(tables))
-    elif kind is ReleaseFormat.PARQUET:
-        write.send(forms.parquet(release))
-    elif kind is ReleaseFormat.SVG:
-        write.document(release.to_svg(rules))
-    elif kind is ReleaseFormat.MARKDOWN:
-        write.document(release.to_markdown(rules))
-    else:
-        from fim_private.output.releases import render_table
-
-        screen, advise = screen_for(output), is_screen(output)
-        write.send(render_table(release, screen, spelled=spelled, rules=rules, advise=advise))
-
-
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.
 _BESIDE = 2 << 30
 # Work that takes less shows no bar.
@@ -399,25 +368,23 @@ def _on_terminal() -> bool:
     return not _silent and sys.stderr is not None and sys.stderr.isatty()
 
 
-def show_warnings_as_lines(spell: Callable[[str], str]) -> None:
-    """From now on, print warnings of privacy as notes, with parameters named as spell says."""
+def begin(spell: Callable[[str], str]) -> None:
+    """Begin anew: nothing was written by this command yet, and no ledger was charged. From now on,
+    warnings of privacy are printed as notes, with parameters named as spell says.
+    """
+    silence(False)
+    _written.clear()
+    _ledgers.clear()
     shown_otherwise = warnings.showwarning
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, *place: Any) -> None:
         if isinstance(message, PrivacyWarning):
             note(f"Warning: {message.spelled(spell)}")
         elif not _silent:
-            shown_otherwise(message, category, filename, lineno, file, line)
+            shown_otherwise(message, *place)
 
     warnings.filterwarnings("always", category=PrivacyWarning)
-    warnings.showwarning = show
+    warnings.showwarning = show  # type: ignore[assignment]
 
 
 def hold_process(max_memory: str | None) -> None:

@@ -43,7 +43,8 @@ from fim_private.reading.purchases import (
 )
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import is_missing
-from fim_private.release.forms import METADATA, PARQUET_ENDINGS, as_it_was
+from fim_private.release.files import METADATA, PARQUET_ENDINGS
+from fim_private.release.forms import as_it_was
 from fim_private.release.release import Itemset, Release
 from fim_private.release.saved import load
 from fim_private.release.segments import SegmentedRelease

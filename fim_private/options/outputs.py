@@ -11,6 +11,16 @@ ReleaseFormat = StrEnum(
 )
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
+# The form of a release's file, by the ending of its name.
+FORM_OF_ENDING = {
+    ".json": ReleaseFormat.JSON,
+    ".csv": ReleaseFormat.CSV,
+    ".xlsx": ReleaseFormat.XLSX,
+    ".md": ReleaseFormat.MARKDOWN,
+    ".parquet": ReleaseFormat.PARQUET,
+    ".pq": ReleaseFormat.PARQUET,
+    ".svg": ReleaseFormat.SVG,
+}
 
 
 class ReleaseOutput(TypedDict):

@@ -2,7 +2,8 @@
 
 release    A release: what came out, and the guarantee.
 segments   Releases of several segments or periods, made together under one budget.
-forms      The schema of a release, which its JSON has; its frames, its CSV, and files of all.
+forms      The schema of a release, which its JSON has; its frames, its CSV, and sheets of Excel.
+files      What every release can do: be shown, and be written to a file in each form.
 saved      Loading a release: the check of a file against the schema, field by field.
 rules      The association rules of a release, with their metrics and intervals.
 changes    What changed between two releases by more than the noise of both.

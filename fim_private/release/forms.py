@@ -1,25 +1,21 @@
-"""The forms of a release: the schema of its JSON and Parquet, its frames, its CSV, and files."""
+"""The forms of a release: the schema of its JSON and Parquet, its frames, its CSV, and sheets."""
 
 from __future__ import annotations
 
 import datetime
 import io
-import json
-import math
-import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fim_private.display import JsonObject, as_json
-from fim_private.errors import MissingExtraError, ParameterError, shown
+from fim_private.display import JsonObject
+from fim_private.errors import MissingExtraError
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import SupportNoise
-from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,7 +135,8 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
     """Return a workbook of Excel with a sheet for each table. No text in it is a formula."""
     stream = io.BytesIO()
     most_rows = _SHEET_ROWS - 1  # below the header
-    with excel_writer().Workbook(stream, {"in_memory": True}) as book:
+    as_text = {"strings_to_formulas": False, "strings_to_urls": False}
+    with excel_writer().Workbook(stream, {"in_memory": True} | as_text) as book:
         book.set_properties({"created": _WRITTEN_AT})
         bold = book.add_format({"bold": True})
         for name, (header, *rows) in tables.items():
@@ -148,22 +145,18 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
                 sheet = book.add_worksheet(sheet_name)
                 sheet.write_row(0, 0, header, bold)
                 for place, row in enumerate(rows[start : start + most_rows], 1):
-                    _write_row(sheet, place, row)
+                    for column, cell in enumerate(row):
+                        sheet.write(place, column, _sheet_cell(cell))
                 sheet.freeze_panes(1, 0)
     return stream.getvalue()
 
 
-def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
-    """Write a row of a sheet, in which numbers that Excel would round or lacks are text."""
-    for column, value in enumerate(row):
-        if value is None or value == "":
-            continue
-        if isinstance(value, bool):
-            sheet.write_boolean(place, column, value)
-        elif isinstance(value, str) or not math.isfinite(value) or abs(value) >= 10**_SHEET_DIGITS:
-            sheet.write_string(place, column, str(value))
-        else:
-            sheet.write_number(place, column, value)
+def _sheet_cell(value: Cell) -> Cell:
+    """Return a cell of a sheet: a number that Excel would round or lacks is text."""
+    # No comparison with NaN holds.
+    if isinstance(value, int | float) and not abs(value) < 10**_SHEET_DIGITS:
+        return str(value)
+    return value
 
 
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> pa.Table:
@@ -225,12 +218,13 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     """Return, in order, the itemsets whose subsets are all returned too."""
+    by_items = {frozenset(itemset.items or ()): itemset for itemset in itemsets}
     closed: set[frozenset[Item]] = set()
-    for items in sorted((frozenset(itemset.items or ()) for itemset in itemsets), key=len):
+    for items in sorted(by_items, key=len):
         # It is enough to look at the subsets with one item less.
         if len(items) == 1 or all(items - {item} in closed for item in items):
             closed.add(items)
-    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in closed]
+    return [itemset for items, itemset in by_items.items() if items in closed]
 
 
 SCHEMA = 1
@@ -252,29 +246,37 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
 
     everything: with what only `save` writes.
     """
-    unordered = _common(release) | release.scope.to_dict() | _sometimes(release)
+    sizes = release.sizes
+    unordered = vars(release) | release.scope.to_dict() | _common(release)
     unordered |= {
         "size": release.size,
-        "union": release.union or None,
-        "min_support": release.min_support,
-        "threshold": release.threshold,
-        "where": release.where,
-        "max_basket": release.max_basket,
-        "max_baskets": release.max_baskets,
-        "keep_all": release.keep_all or None,
+        "sizes": [*sizes],
         "date": release.date and release.date.isoformat(),
-        "mechanism": release.mechanism,
-        "reason": release.reason,
-        "units": release.units,
         "units_interval": release.units_interval and [*release.units_interval],
         "units_noise": _noise(release.units_noise),
+        "message": release.nothing,
         "itemsets": _itemsets(release, release.itemsets),
+        "known": _itemsets(release, release.known),
+        "parts": _itemsets(release, release.parts),
+        "shares": [share.to_dict() for share in release.shares],
         "noise": _noise(release.noise),
     }
-    present = {name for name, value in unordered.items() if value is not None}
+    without = {name for name in KEYS if unordered.get(name) is None}
     if release.has_supports:
-        present.add("noise")  # null if nothing was named
-    values = {name: unordered[name] for name in KEYS if name in present}
+        without.discard("noise")  # null if nothing was named
+    needless = {
+        "sizes": sizes == (*range(sizes[0], sizes[-1] + 1),),
+        "top": release.wanted == 1,
+        "union": not release.union,
+        "capped": release.min_support is None,
+        "keep_all": not release.keep_all,
+        "message": not release.abstained,
+        "known": release.scope.known_from is None,
+        "parts": not release.with_parts,
+        "shares": len(release.shares) < 2,
+    }
+    without |= {name for name, is_needless in needless.items() if is_needless}
+    values = {name: unordered[name] for name in KEYS if name not in without}
     if everything:
         saved = {"missing_user": release.missing_user, "shortfall": release.shortfall}
         saved = {name: value for name, value in saved.items() if value is not None}
@@ -316,27 +318,6 @@ def _common(release: AnyRelease) -> JsonObject:
     }
 
 
-def _sometimes(release: AnyRelease) -> JsonObject:
-    """Return what only some releases have."""
-    values: JsonObject = {}
-    sizes = release.sizes
-    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
-        values["sizes"] = [*sizes]
-    if release.wanted > 1:
-        values["top"] = release.top
-    if release.min_support is not None:
-        values["capped"] = release.capped
-    if release.abstained:
-        values["message"] = release.nothing
-    if release.scope.known_from is not None:
-        values["known"] = _itemsets(release, release.known)
-    if release.with_parts:
-        values["parts"] = _itemsets(release, release.parts)
-    if len(release.shares) > 1:
-        values["shares"] = [share.to_dict() for share in release.shares]
-    return values
-
-
 def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:
     if not release.has_shares:
         return [itemset.to_dict() for itemset in itemsets]
@@ -356,7 +337,7 @@ def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObje
 def _noise(noise: SupportNoise | None) -> JsonObject | None:
     if noise is None:
         return None
-    values = {
+    values: JsonObject = {
         "kind": str(noise.kind),
         "parameter": str(noise.parameter),
         "half_width": noise.half_width,
@@ -364,50 +345,3 @@ def _noise(noise: SupportNoise | None) -> JsonObject | None:
     if noise.of_units is not None:
         values["of_units"] = str(noise.of_units)
     return values
-
-
-# How files of Parquet end.
-PARQUET_ENDINGS = (".parquet", ".pq")
-# Where the metadata of a Parquet file has all of a release, as its JSON.
-METADATA = b"fim_private"
-
-
-def parquet(release: AnyRelease) -> bytes:
-    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    metadata = {METADATA: json.dumps(release.to_dict(whole=True)).encode()}
-    stream = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(release.to_arrow().replace_schema_metadata(metadata), stream)
-    return bytes(stream.getvalue())
-
-
-_FORMS: Mapping[str, Callable[[AnyRelease], str | bytes]] = {
-    ".json": lambda release: as_json(release.to_dict(whole=True)) + "\n",
-    **dict.fromkeys(PARQUET_ENDINGS, parquet),
-    ".csv": lambda release: release.to_csv(),
-    ".xlsx": lambda release: workbook({"itemsets": release.sheet_rows()}),
-    ".md": lambda release: release.to_markdown(),
-    ".svg": lambda release: release.to_svg(),
-}
-
-
-def save(release: AnyRelease, path: str | os.PathLike[str]) -> None:
-    """Write a release, or that of segments, to a file, whole or not at all.
-
-    The ending of the file's name says in which form.
-    """
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
-    file = Path(path).expanduser()
-    form = _FORMS.get(file.suffix.lower())
-    if form is None:
-        *first, last = _FORMS
-        raise ParameterError(
-            f"the name of a release's file must end in {', '.join(first)} or {last}, not "
-            f"{file.suffix!r}"
-        )
-    content = form(release)
-    with staged(file, option="path") as write:
-        write(content)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -52,19 +53,24 @@ def report(
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
-    if isinstance(release, Release | SegmentedRelease):
-        rules = None
-        if release.with_parts:
-            rules = rules_by_segment(release, min_confidence, min_lift)
-        content = page(release, rules, title=title)
-    elif isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
-        content = trend_page(named(release), title=title)
-    else:
-        raise ParameterError(
-            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
-        )
+    content = report_page(release, (min_confidence, min_lift), title=title)
     with staged(Path(path).expanduser(), option="path") as write:
         write(content)
+
+
+def report_page(release: object, least_of_rules: tuple[float, float], *, title: str | None) -> str:
+    """Return the page of a release, with the rules that it has from a least confidence and lift
+    on; of several in a list, the page of how shares moved.
+    """
+    if isinstance(release, Release | SegmentedRelease):
+        rules = rules_by_segment(release, *least_of_rules) if release.with_parts else None
+        return page(release, rules, title=title)
+    if isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
+        return trend_page(named(release), title=title)
+    raise ParameterError(
+        f"a report is made of a Release, or of several in a list, none of which holds several "
+        f"segments or periods already, not of {shown(release)}"
+    )
 
 
 def page(
@@ -78,11 +84,20 @@ def page(
     rules: those of a release, or those of each segment under its name.
     """
     checked_title(title)
+    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
+    trend = None
     if isinstance(release, Release):
-        assert not isinstance(rules, Mapping)
-        whole, segments = release, [_Segment.of(release, rules)]
+        whole, segments = release, [_Segment(release, by_segment.get(""))]
     else:
-        whole, segments = release.whole, _segments(release, rules)
+        whole = release.whole
+        segments = [
+            _Segment(segment, by_segment.get(name), release.heading(segment), f"-{number}")
+            for number, (name, segment) in enumerate(release.items(), 1)
+        ]
+        have_shares = all(segment.has_shares for segment in release.values())
+        if release.part == "period" and len(release) > 1 and have_shares:
+            moved = _trend_of(release)
+            trend = moved if moved.lines else None
     default_title = "What is bought"
     if max(whole.sizes) > 1:
         default_title = "What is bought together"
@@ -92,28 +107,8 @@ def page(
         private=whole.private,
         release=whole,
         segments=segments,
-        trend=_trend(release),
+        trend=trend,
     )
-
-
-def _segments(
-    release: SegmentedRelease, rules: Rules | Mapping[str, Rules] | None
-) -> list[_Segment]:
-    by_segment = rules if isinstance(rules, Mapping) else {}
-    return [
-        _Segment.of(segment, by_segment.get(name), release.heading(segment), f"-{number}")
-        for number, (name, segment) in enumerate(release.items(), 1)
-    ]
-
-
-def _trend(release: Release | SegmentedRelease) -> _Trend | None:
-    """Return how shares moved, if the release is of several periods and has shares of all."""
-    if isinstance(release, Release) or release.part != "period" or len(release) < 2:
-        return None
-    if not all(period.has_shares for period in release.values()):
-        return None
-    trend = _trend_of(release)
-    return trend if trend.lines else None
 
 
 def changes_page(changes: Changes, *, title: str | None = None) -> str:
@@ -183,7 +178,7 @@ class _Finding:
     consequent: tuple[Item, ...]
     doubtful: bool
     above: bool
-    numbers: Mapping[str, _Number]
+    numbers: dict[str, _Number]
 
 
 def _findings(rules: Rules) -> list[_Finding]:
@@ -211,9 +206,8 @@ def _surer(both_ways: Sequence[_Finding]) -> _Finding:
     surer, *others = sorted(
         both_ways, key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0))
     )
-    for other in others:
-        reverse = {"reverse": other.numbers["confidence"]}
-        surer = replace(surer, numbers={**surer.numbers, **reverse})
+    for reverse in others:
+        surer.numbers["reverse"] = reverse.numbers["confidence"]
     return surer
 
 
@@ -223,31 +217,34 @@ class _Segment:
 
     Attributes:
         release: The release.
-        rules: Its rules, if any were made of itemsets that are long enough.
-        findings: The findings by which the page shows them.
+        rules: Its rules, if any were made.
         heading: The name of the segment; empty for a release of everything.
         place: The end of the ids of its elements, which makes them unique.
     """
 
     release: Release
     rules: Rules | None
-    findings: Sequence[_Finding]
     heading: str = ""
     place: str = ""
 
-    @classmethod
-    def of(
-        cls, release: Release, rules: Rules | None, heading: str = "", place: str = ""
-    ) -> _Segment:
-        """Return a release with the findings of its rules."""
-        if rules is None or max(release.sizes) == 1:
-            return cls(release, None, (), heading, place)
-        return cls(release, rules, _findings(rules), heading, place)
+    @cached_property
+    def findings(self) -> Sequence[_Finding]:
+        """The findings by which the page shows the rules."""
+        if self.rules is None:
+            return []
+        return _findings(self.rules)
+
+    # A template asks for attributes of what it lists: of a release it would ask for an itemset.
 
     @property
     def itemsets(self) -> Sequence[Itemset]:
         """The itemsets of the release."""
         return self.release.itemsets
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether supports draw on each other."""
+        return self.release.is_pooled
 
     @property
     def level(self) -> str:
@@ -258,7 +255,7 @@ class _Segment:
     def by_size(self) -> Mapping[int, Sequence[Itemset]]:
         """The itemsets of each size."""
         groups: dict[int, list[Itemset]] = {}
-        for itemset in self.itemsets:
+        for itemset in self.release:
             size = self.release.sizes[0] if itemset.items is None else len(itemset.items)
             groups.setdefault(size, []).append(itemset)
         return groups
@@ -270,17 +267,12 @@ class _Segment:
         return min(sure, key=lambda rule: len(rule.antecedent + rule.consequent) > 2, default=None)
 
     @property
-    def is_pooled(self) -> bool:
-        """Whether supports draw on each other."""
-        return self.release.is_pooled
-
-    @property
     def told(self) -> Itemset | None:
         """The itemset to tell first, if one is sure by its support, or else by its rank: one of
         several items, if there is one.
         """
         sure = []
-        for itemset in self.itemsets:
+        for itemset in self.release:
             is_sure = not itemset.doubtful
             interval = itemset.by_itself.interval
             if interval is not None:
@@ -370,18 +362,14 @@ def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     change_of = {frozenset(change.items): change for change in changes}
     items_of = {itemset: change.items for itemset, change in change_of.items()}
     for release in releases:
-        for itemset, items in listed(release).items():
-            items_of.setdefault(itemset, items)
+        items_of |= listed(release)
     tables = _points(releases)
     lines = []
     for itemset, items in items_of.items():
         points = [table.get(itemset) for table in tables]
-        stretches = groupby(points, key=lambda point: point is not None)
-        runs = [
-            [point for point in stretch if point] for has_shares, stretch in stretches if has_shares
-        ]
-        if runs:
-            lines.append(_Line(items, runs, change_of.get(itemset)))
+        stretches = [[point for point in run if point] for _, run in groupby(points, key=bool)]
+        if any(stretches):
+            lines.append(_Line(items, [*filter(None, stretches)], change_of.get(itemset)))
     return lines
 
 

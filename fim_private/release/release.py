@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, overload
@@ -20,6 +19,7 @@ from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw, svg
+from fim_private.release.files import Published
 from fim_private.release.picture import MOST_BARS, chart_of
 from fim_private.release.rules import Rules, rules_of
 from fim_private.request.itemsets import Itemset
@@ -44,7 +44,7 @@ _ALIKE = {
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Published):
     """What leaves: the itemsets, and the guarantee they were released under; a sequence of the
     itemsets.
 
@@ -126,11 +126,13 @@ class Release:
         return itemset
 
     def _with_items(self, itemset: object) -> Itemset | None:
-        items: Any = itemset.items if isinstance(itemset, Itemset) else itemset
+        items: Collection[Item] | None
+        if isinstance(itemset, Itemset):
+            items = itemset.items
         # Of a text it would look as if it asked whether any itemset has it.
-        if isinstance(items, str | bytes) or not (
-            isinstance(items, Collection) or isinstance(itemset, Itemset)
-        ):
+        elif isinstance(itemset, Collection) and not isinstance(itemset, str | bytes):
+            items = itemset
+        else:
             example = "{'milk', 'tea'}"
             raise ParameterError(
                 f"{parameter('itemset')} must be a collection of items such as {example}, not "
@@ -146,16 +148,6 @@ class Release:
     def wanted(self) -> int:
         """How many itemsets were asked for in all."""
         return self.top if self.union else self.top * len(self.sizes)
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon spent, as a float that is rounded up; cost has the exact one."""
-        return float(self.cost.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
-        return float(self.cost.delta)
 
     @property
     def noisy_units(self) -> int | None:
@@ -238,19 +230,19 @@ class Release:
         """Return the share of all units that have an itemset of this release, 0 to 1; None where
         that is not known.
         """
-        return (
-            min(itemset.support / self.units, 1.0)
-            if itemset.support is not None and self.units
-            else None
-        )
+        if itemset.support is None or not self.units:
+            return None
+        return min(itemset.support / self.units, 1.0)
 
     def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
         """Return (lowest, highest), a 95 % interval of the true share; None where there is no
         share_of.
         """
+        if not self.units:
+            return None
         # Of a noisy number of units it was made with the release, of the noise of both.
-        if itemset.interval is None or not self.units or self.units_interval is not None:
-            return itemset.share_interval if self.units else None
+        if itemset.interval is None or self.units_interval is not None:
+            return itemset.share_interval
         low, high = itemset.interval
         return min(low / self.units, 1.0), min(high / self.units, 1.0)
 
@@ -376,8 +368,7 @@ class Release:
         """
         if self.mechanism == words.GIVEN or not self.itemsets:
             return ()
-        doubts = [itemset.doubtful for itemset in self.itemsets]
-        marks = [doubtful for doubtful in doubts if doubtful is not None]
+        marks = [itemset.doubtful for itemset in self if itemset.doubtful is not None]
         if self.min_support is not None:
             # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
             sure = (
@@ -387,21 +378,20 @@ class Release:
             )
             if any(marks):
                 sure = f"{MARK} may have less than {self._least}, because of the noise. {sure}"
-            missed = (
-                f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
-            )
-            return sure, f"{missed}Others may have as much, but were not found."
-        odds = [] if self.counted else [self._odds]
-        if not marks:
-            return tuple(odds)
-        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain
-        # a release is".
-        assumed = (
-            f" This assumes that {_ALIKE[self.privacy_unit]}."
-            if self.counted and not all(marks)
-            else ""
-        )
-        return (*odds, words.ranks(marks, self._among) + assumed)
+            missed = "Others may have as much, but were not found."
+            if self.capped:
+                missed = f"Only {self.top:,} were looked at, which is the limit. {missed}"
+            return sure, missed
+        sentences = []
+        if not self.counted:
+            sentences.append(self._odds)
+        if marks:
+            sentences.append(words.ranks(marks, self._among))
+        if self.counted and not all(marks):
+            # What a weight stands for is estimated of what was found: see docs/privacy.md, "How
+            # certain a release is".
+            sentences[-1] += f" This assumes that {_ALIKE[self.privacy_unit]}."
+        return tuple(sentences)
 
     @property
     def _odds(self) -> str:
@@ -420,17 +410,12 @@ class Release:
     @property
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences."""
-        is_empty = (
-            self.scope.period is not None and not self.itemsets and self.mechanism != words.GIVEN
-        )
-        alike = ["A period without baskets gives the same, and costs as much."] * is_empty
-        counted = [words.counted_for_rules("users")] if self.counts_for_rules else []
-        return (
-            *words.rows_where(self.where),
-            *self.scope.sentences(self.privacy_unit),
-            *counted,
-            *alike,
-        )
+        sentences = [*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit)]
+        if self.counts_for_rules:
+            sentences.append(words.counted_for_rules("users"))
+        if self.scope.period is not None and not self.itemsets and self.mechanism != words.GIVEN:
+            sentences.append("A period without baskets gives the same, and costs as much.")
+        return tuple(sentences)
 
     @property
     def counts_for_rules(self) -> bool:
@@ -464,10 +449,10 @@ class Release:
     @property
     def columns(self) -> tuple[str, ...]:
         """The headings of `cells`."""
-        shares = ("share",) if self.has_shares else ()
-        return (
-            ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
-        )
+        if not self.has_supports:
+            return ("itemset",)
+        shares = ("share",) * self.has_shares
+        return ("itemset", "support", *shares, "95 % interval")
 
     def cells(self, itemset: Itemset) -> tuple[str, ...]:
         """Return an itemset as texts, one for each of `columns`."""
@@ -477,22 +462,26 @@ class Release:
         if not self.has_supports:
             return (named,)
         if itemset.support is None or itemset.interval is None:
-            return (named, "not released", *[""] * (len(self.columns) - 2))
+            return (named, "not released", *("",) * (1 + self.has_shares))
         low, high = itemset.interval
-        shares = (
-            [words.percent(self.share_of(itemset) or 0, self.decimals)] if self.has_shares else []
-        )
+        share = words.percent(self.share_of(itemset) or 0, self.decimals)
+        shares = (share,) * self.has_shares
         return (named, f"{itemset.support:,}", *shares, f"{low:,} to {high:,}")
 
     def table(self, *, promise: bool = True) -> Table:
         """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and
         what was read.
         """
-        promised = [self.guarantee, *words.charged(self.charged)] if promise else []
-        notes, rows = [*self.certainty, *self.rows_read, *promised], [*map(self.cells, self)]
-        numbers = frozenset(range(1, len(self.columns)))
+        notes = [*self.certainty, *self.rows_read]
+        if promise:
+            notes += [self.guarantee, *words.charged(self.charged)]
         return Table(
-            self.title, self.columns, rows, numbers, notes, "release.to_pandas(relative=False)"
+            self.title,
+            self.columns,
+            [*map(self.cells, self)],
+            frozenset(range(1, len(self.columns))),
+            notes,
+            "release.to_pandas(relative=False)",
         )
 
     def __repr__(self) -> str:
@@ -503,15 +492,6 @@ class Release:
         elif self.hopeless:
             lines.append(self.hopeless)
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.table().text(len(self.itemsets))
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
 
     def rules(
         self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
@@ -549,16 +529,6 @@ class Release:
             values |= rules.to_dict()
         return as_json(values)
 
-    def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
-        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper,
-        share and doubtful.
-
-        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a
-            formula. Such text begins with =, +, -, @, a tab or a line break, and is no number. The
-            text 1 and the number 1 look alike in CSV.
-        """
-        return forms.csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
-
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         itemsets = [itemset.items or () for itemset in self.itemsets]
@@ -568,13 +538,14 @@ class Release:
 
     def columns_of(self, itemsets: Sequence[Itemset]) -> forms.Columns:
         """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""
-        columns: forms.Columns = {"support": [itemset.support for itemset in itemsets]}
-        if self.has_supports:
-            columns |= _ends(itemsets, ("lower", "upper"))
+        columns: forms.Columns = {}
+        versions = {"": itemsets}
         if self.has_exact:
-            alone = [itemset.by_itself for itemset in itemsets]
-            columns["exact_support"] = [itemset.support for itemset in alone]
-            columns |= _ends(alone, ("exact_lower", "exact_upper"))
+            versions["exact_"] = [itemset.by_itself for itemset in itemsets]
+        for prefix, version in versions.items():
+            columns[f"{prefix}support"] = [itemset.support for itemset in version]
+            if self.has_supports:
+                columns |= _ends(prefix, [itemset.interval for itemset in version])
         if self.has_shares:
             columns["share"] = [self.share_of(itemset) for itemset in itemsets]
         if self.has_doubts:
@@ -585,21 +556,10 @@ class Release:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the
         guarantee.
         """
-        tables = [self.table(promise=False)]
+        paragraphs = [self.table(promise=False).markdown()]
         if rules is not None:
-            tables.append(rules.table())
-        return "\n".join(
-            [*(table.markdown() for table in tables), promise_of(self.guarantee, self.charged)]
-        )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,
-        .xlsx, .md or .svg.
-
-        Raises ParameterError for another ending, MissingExtraError for .xlsx without XlsxWriter
-        (extra excel), and OutputError where the file cannot be written.
-        """
-        forms.save(self, path)
+            paragraphs.append(rules.table().markdown())
+        return "\n".join([*paragraphs, promise_of(self.guarantee, self.charged)])
 
     def to_arrow(self) -> pa.Table:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
@@ -614,12 +574,6 @@ class Release:
         return forms.arrow_table(
             [itemset.items for itemset in self.itemsets], self.columns_of(self.itemsets)
         )
-
-    def to_polars(self) -> forms.Frame:
-        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
-        without polars.
-        """
-        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -649,26 +603,21 @@ class Release:
         if downward_closed:
             named = forms.downward_closed(named)
         columns, dtypes = self.columns_of(named), {"doubtful": "boolean"}
-        share = columns.pop("share", None)
-        doubts = {"doubtful": columns.pop("doubtful")} if self.has_doubts else {}
-        if relative and self.has_supports:
-            if self.units is None:
-                raise self._needs_shares()
-            ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
-            columns = {
-                "support": share,
-                "count": columns["support"],
-                "lower": [lowest for lowest, _ in ends],
-                "upper": [highest for _, highest in ends],
-            }
+        shares = columns.pop("share", None)
+        if relative:
             # Of no units there are no shares: missing then, whatever came out.
-            dtype = "float64" if self.units else "Float64"
+            dtype = "float64" if self.has_supports and self.units else "Float64"
             dtypes |= dict.fromkeys(("support", "lower", "upper"), dtype)
-        elif relative:
-            dtypes["support"] = "Float64"
-        return forms.pandas_frame(
-            [itemset.items or () for itemset in named], columns | doubts, dtypes, lists=lists
-        )
+        if relative and self.has_supports:
+            if shares is None:
+                raise self._needs_shares()
+            of_shares = {"support": shares, "count": columns["support"]}
+            of_shares |= _ends("", map(self.share_interval_of, named))
+            if self.has_doubts:
+                of_shares["doubtful"] = columns["doubtful"]
+            columns = of_shares
+        items = [itemset.items or () for itemset in named]
+        return forms.pandas_frame(items, columns, dtypes, lists=lists)
 
     def _needs_shares(self) -> ParameterError:
         """Return the error that a frame has no shares, as the number of units is private."""
@@ -694,11 +643,10 @@ class Release:
         rules: drawn below, if given. relative: False for supports in units, not as shares. Without
         supports it is a list of names.
         """
-        return svg(*self._charts(rules, relative=relative))
-
-    def _charts(self, rules: Rules | None, *, relative: bool) -> list[BarChart]:
-        drawn = [] if rules is None or not len(rules) else [rules.chart()]
-        return [self.chart(relative=relative), *drawn]
+        charts = [self.chart(relative=relative)]
+        if rules is not None and len(rules):
+            charts.append(rules.chart())
+        return svg(*charts)
 
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and
@@ -723,7 +671,10 @@ def promise_of(guarantee: str, charged: Charged | None) -> str:
     return "\n\n".join(map(markdown, (guarantee, *words.charged(charged)))) + "\n"
 
 
-def _ends(itemsets: Sequence[Itemset], names: tuple[str, str]) -> forms.Columns:
-    """Return the lowest and the highest of each interval, as columns of these names."""
-    intervals = [itemset.interval or (None, None) for itemset in itemsets]
-    return {name: [interval[place] for interval in intervals] for place, name in enumerate(names)}
+def _ends(prefix: str, intervals: Iterable[tuple[float, float] | None]) -> forms.Columns:
+    """Return the lowest and the highest of each interval, as columns."""
+    ends = [interval or (None, None) for interval in intervals]
+    return {
+        f"{prefix}lower": [lowest for lowest, _ in ends],
+        f"{prefix}upper": [highest for _, highest in ends],
+    }

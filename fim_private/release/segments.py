@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.options.declaration import refuse_unknown
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
+from fim_private.release.files import Published
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import Rules
 from fim_private.request.scope import Scope
@@ -26,7 +26,7 @@ _FEW_SEGMENTS = 5
 
 
 @dataclass(frozen=True, repr=False)
-class SegmentedRelease(Mapping[str, Release]):
+class SegmentedRelease(Published, Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
 
     releases: one of each segment; what one of them says of its budget is of it alone. cost: the
@@ -53,7 +53,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return {release.scope.part or "": release for release in self.releases}
 
     def __iter__(self) -> Iterator[str]:
-        return (release.scope.part or "" for release in self.releases)
+        return iter(self._named)
 
     def __len__(self) -> int:
         return len(self.releases)
@@ -91,16 +91,6 @@ class SegmentedRelease(Mapping[str, Release]):
     def abstained(self) -> bool:
         """Whether nothing came out."""
         return all(release.abstained for release in self.releases)
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon spent in all, rounded up."""
-        return float(self.cost.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The delta spent in all, rounded up."""
-        return float(self.cost.delta)
 
     @property
     def neighbors(self) -> str:
@@ -175,15 +165,9 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return JSON of to_dict(), on one line. rules: of segments."""
         values = self.to_dict(whole=whole)
         if rules is not None:
-            for name, release in zip(self, values["releases"], strict=True):
-                release |= rules[name].to_dict()
+            for release, its_rules in zip(values["releases"], rules.values(), strict=True):
+                release |= its_rules.to_dict()
         return as_json(values)
-
-    def to_csv(self) -> str:
-        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first
-        column.
-        """
-        return forms.csv_text(self.sheet_rows())
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
@@ -197,8 +181,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
         releases = []
         for name, release in self.items():
-            rules_of_segment = None if rules is None else rules[name]
-            content = release.to_markdown(rules_of_segment)
+            content = release.to_markdown((rules or {}).get(name))
             releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
         return "\n".join(
             [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
@@ -210,21 +193,15 @@ class SegmentedRelease(Mapping[str, Release]):
         """
         import pyarrow as pa
 
-        tables = [release.columns_of(release.itemsets) for release in self.releases]
-        columns = {
-            name: [value for table in tables for value in table[name]]
-            for name in max(tables, key=len)
-        }
-        itemsets = [itemset.items for release in self.releases for itemset in release]
-        names = [name for name, release in self.items() for _ in release]
+        names, itemsets = [], []
+        columns: forms.Columns = {}
+        for name, release in self.items():
+            names += [name] * len(release)
+            itemsets += [itemset.items for itemset in release]
+            for column, values in release.columns_of(release.itemsets).items():
+                columns.setdefault(column, []).extend(values)
         table = forms.arrow_table(itemsets, columns)
         return table.add_column(0, self.part, pa.array(names, pa.string()))
-
-    def to_polars(self) -> forms.Frame:
-        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in
-        a first column.
-        """
-        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -270,12 +247,12 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
         of segments.
         """
-        below = []
+        charts = [*self._charts(relative=relative)]
         for name, rules_of_segment in (rules or {}).items():
             chart = rules_of_segment.chart()
             if chart.bars:
-                below.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
-        return svg(*self._charts(relative=relative), *below)
+                charts.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
+        return svg(*charts)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
@@ -290,16 +267,17 @@ class SegmentedRelease(Mapping[str, Release]):
             charts.append(replace(chart, warning=warning, notes=tuple(notes)))
         return on_one_scale(charts)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all releases to one file, as Release.save does."""
-        forms.save(self, path)
-
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
         columns = max((release.columns for release in self.releases), key=len)
         rows = [
             (name, *release.cells(itemset)) for name, release in self.items() for itemset in release
         ]
-        notes = self._empty_segments()
+        nothing = [release.nothing for release in self.releases if release.abstained]
+        notes = nothing[:_FEW_SEGMENTS]
+        if len(nothing) > len(notes):
+            more = len(nothing) - len(notes)
+            notes.append(f"and {more:,} more {self.part}s without itemsets")
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
@@ -309,23 +287,5 @@ class SegmentedRelease(Mapping[str, Release]):
             self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
         )
 
-    def _empty_segments(self) -> list[str]:
-        """Return which segments have no itemsets, in words: the first of them by name."""
-        nothing = [release.nothing for release in self.releases if not len(release)]
-        more = len(nothing) - _FEW_SEGMENTS
-        notes = nothing[:_FEW_SEGMENTS]
-        if more > 0:
-            notes.append(f"and {more:,} more {self.part}s without itemsets")
-        return notes
-
     def __repr__(self) -> str:
-        return f"SegmentedRelease: {self._table().text()}"
-
-    def __str__(self) -> str:
-        return self._table().text(sum(map(len, self.releases)))
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return f"SegmentedRelease: {self.table().text()}"

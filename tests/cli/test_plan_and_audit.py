@@ -58,8 +58,8 @@ CUSTOMERS = [*PLAN, "--units", "9", "--user-items", "30"]
     [
         ([*PLAN, "--units", "0"], "--units must be a whole number of at least 1, not 0"),
         (COMPARED, "--epsilons and --figure go together"),
-        ([*DRAWN, "--format", "json"], "--figure is written instead of a table"),
-        ([*DRAWN, "--epsilon", "1"], "--epsilons are what the figure compares"),
+        ([*DRAWN, "--format", "json"], "--format has no use with --figure"),
+        ([*DRAWN, "--epsilon", "1"], "--epsilon has no use with --epsilons"),
         ([*DRAWN, "--top", "10"], "--epsilons are for one itemset: a figure for many is drawn"),
         ([*CUSTOMERS, "--typical-basket", "5"], "--typical-basket has no use with --user-items"),
         ([*PLAN, "--top", "5,x"], "--top must be a whole number, not 'x'"),

@@ -138,7 +138,7 @@ def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="it is a folder"):
             release.save(tmp_path / name)
         return
-    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx"):
+    with pytest.raises(ParameterError, match=r"must end in \.json, \.csv, \.xlsx, \.md, \.parquet"):
         release.save(tmp_path / name)
     with pytest.raises(ParameterError, match="to the path of a file, not to a list"):
         release.save([])  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""A release as it is shown and handed on: on a screen, in a notebook, and in files of each form."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fim_private.display import Table
+from fim_private.dp.cost import PrivacyCost
+from fim_private.errors import ParameterError, shown
+from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
+from fim_private.release.forms import AnyRelease, Frame, Rows, csv_text, polars_frame, workbook
+from fim_private.release.rules import Rules, rules_rows
+from fim_private.whole_files import staged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The rules of a release, or of each segment under its name.
+AnyRules = Rules | Mapping[str, Rules] | None
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+# Where the metadata of a Parquet file has all of a release, as its JSON.
+METADATA = b"fim_private"
+
+
+def _parquet(release: AnyRelease) -> bytes:
+    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    metadata = {METADATA: json.dumps(release.to_dict(whole=True)).encode()}
+    stream = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(release.to_arrow().replace_schema_metadata(metadata), stream)
+    return bytes(stream.getvalue())
+
+
+def _csv(release: AnyRelease, rules: AnyRules) -> str:
+    if rules is not None:
+        return csv_text(rules_rows(rules))
+    text: str = release.to_csv()
+    return text
+
+
+def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
+    sheets = {"itemsets": release.sheet_rows()}
+    if rules is not None:
+        sheets["rules"] = rules_rows(rules)
+    return workbook(sheets)
+
+
+# What makes each form of a release, or of that of segments, and of its rules, if any: in JSON and
+# Parquet all of it. Parquet has no place for rules.
+CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] = {
+    ReleaseFormat.JSON: lambda release, rules: release.to_json(rules, whole=True) + "\n",
+    ReleaseFormat.CSV: _csv,
+    ReleaseFormat.XLSX: _workbook,
+    ReleaseFormat.MARKDOWN: lambda release, rules: release.to_markdown(rules),
+    ReleaseFormat.PARQUET: lambda release, rules: _parquet(release),
+    ReleaseFormat.SVG: lambda release, rules: release.to_svg(rules),
+}
+
+
+class Published(ABC):
+    """What leaves, a Release or a SegmentedRelease, and how it is shown and handed on."""
+
+    cost: PrivacyCost
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon spent in all, as a float that is rounded up; cost has the exact one."""
+        return float(self.cost.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta spent in all, as a float that is rounded up; 0 for a purely private
+        mechanism.
+        """
+        return float(self.cost.delta)
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
+
+    @abstractmethod
+    def sheet_rows(self) -> Rows:
+        """Return the rows that CSV and a sheet of Excel have, the header first."""
+
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """Return a pyarrow.Table, one row for each itemset."""
+
+    @abstractmethod
+    def to_markdown(self) -> str:
+        """Return Markdown."""
+
+    def __str__(self) -> str:
+        table = self.table()
+        return table.text(len(table.rows))
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
+        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper,
+        share and doubtful; of segments, the segment comes first.
+
+        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a
+            formula. Such text begins with =, +, -, @, a tab or a line break, and is no number. The
+            text 1 and the number 1 look alike in CSV.
+        """
+        return csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
+
+    def to_polars(self) -> Frame:
+        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
+        without polars.
+        """
+        return polars_frame(self.to_arrow())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,
+        .xlsx, .md or .svg.
+
+        Raises ParameterError for another ending, MissingExtraError for .xlsx without XlsxWriter
+        (extra excel), and OutputError where the file cannot be written.
+        """
+        if not isinstance(path, str | os.PathLike):
+            raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
+        file = Path(path).expanduser()
+        form = FORM_OF_ENDING.get(file.suffix.lower())
+        if form is None:
+            raise ParameterError(
+                f"the name of a release's file must end in {', '.join(FORM_OF_ENDING)}, not "
+                f"{file.suffix!r}"
+            )
+        content = CONTENT[form](self, None)
+        with staged(file, option="path") as write:
+            write(content)

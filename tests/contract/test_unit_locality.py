@@ -484,10 +484,8 @@ def order_by_the_codes_of_this_file(_: Any) -> Any:
 def order_by_what_all_users_bought(
     items: Any, offsets: Any, unit_offsets: Any, digest_of: Any, count: int
 ) -> Any:
-    def mixed(code: int) -> bytes:
-        return text_digest(f"{digest_of(code)!r} {len(items)}")
-
-    return drawn_baskets(items, offsets, unit_offsets, mixed, count)
+    mixed = {code: text_digest(f"{digest_of(code)!r} {len(items)}") for code in items.tolist()}
+    return drawn_baskets(items, offsets, unit_offsets, mixed.__getitem__, count)
 
 
 @mutant(DRAWN)

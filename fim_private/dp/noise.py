@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-import operator
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, count, islice
+from itertools import accumulate, count
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.arguments import is_whole
 from fim_private.dp.bounds import (
     DOWN,
     LEAST_BOUND,
@@ -43,6 +43,8 @@ from fim_private.errors import ParameterError, parameter, shown
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
+# Numbers, and which of them are taken.
+Proposals = tuple[Integers, NDArray[np.bool_]]
 
 # Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) =
 # e^-32768).
@@ -75,12 +77,9 @@ class Randomness:
         """
         if seed is None:
             return cls()
-        try:
-            return cls.seeded(operator.index(None if isinstance(seed, bool) else seed))  # type: ignore[arg-type]
-        except TypeError:
-            raise ParameterError(
-                f"{parameter('seed')} must be a whole number, not {shown(seed)}"
-            ) from None
+        if not is_whole(type(seed)):
+            raise ParameterError(f"{parameter('seed')} must be a whole number, not {shown(seed)}")
+        return cls.seeded(seed)
 
     @property
     def private(self) -> bool:
@@ -106,19 +105,15 @@ class Randomness:
 
 def _seeded_bytes(seed: int) -> ByteSource:
     """Return SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
-    pool, used, numbers, block = b"", 0, count(), 1 << 12
+    pool, numbers = bytearray(), count()
 
     def source(size: int) -> bytes:
-        nonlocal pool, used
-        if (missing := used + size - len(pool)) > 0:
-            keys = [
-                f"fim-private seed {int(seed)} block {number}"
-                for number in islice(numbers, -(-missing // block))
-            ]
-            fresh = [hashlib.shake_256(key.encode()).digest(block) for key in keys]
-            pool, used = b"".join([pool[used:], *fresh]), 0
-        used += size
-        return pool[used - size : used]
+        while len(pool) < size:
+            key = f"fim-private seed {int(seed)} block {next(numbers)}"
+            pool.extend(hashlib.shake_256(key.encode()).digest(1 << 12))
+        drawn = bytes(pool[:size])
+        del pool[:size]
+        return drawn
 
     return source
 
@@ -204,19 +199,18 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     """
     rate = Fraction(rate)
     steps, t = rate.numerator, rate.denominator
-    remainder: Integers = np.zeros(size, dtype=_integer_type(max(steps, t)))
-    pending = np.arange(size)
-    while pending.size and t > 1:
-        drawn = uniform_integers(t, pending.size, randomness=randomness)
-        taken = _bernoulli_exp_below_one(drawn, t, randomness=randomness)
-        remainder[pending[taken]] = drawn[taken]
-        pending = pending[~taken]
-    whole = np.zeros(size, dtype=remainder.dtype)
+
+    def propose(count: int) -> Proposals:
+        drawn = uniform_integers(t, count, randomness=randomness)
+        return drawn, _bernoulli_exp_below_one(drawn, t, randomness=randomness)
+
+    fine: Integers = np.zeros(size, dtype=_integer_type(max(steps, t)))
+    if t > 1:
+        fine += _taken(propose, size)
     running = np.arange(size)
     while running.size:
         running = running[bernoulli_exp(1, running.size, randomness=randomness)]
-        whole[running] += 1
-    fine: Integers = remainder + t * whole
+        fine[running] += t
     return fine // steps
 
 
@@ -225,15 +219,14 @@ def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness
     typed as geometric's.
     """
     rate = 1 / Fraction(scale)
-    values: Integers = np.zeros(size, dtype=_integer_type(max(rate.as_integer_ratio())))
-    pending = np.arange(size)
-    while pending.size:
-        magnitude = geometric(rate, pending.size, randomness=randomness)
-        negative = uniform_integers(2, pending.size, randomness=randomness) == 1
-        taken = ~(negative & (magnitude == 0))  # zero must not be counted twice
-        values[pending[taken]] = np.where(negative, -magnitude, magnitude)[taken]
-        pending = pending[~taken]
-    return values
+
+    def propose(count: int) -> Proposals:
+        magnitude = geometric(rate, count, randomness=randomness)
+        negative = uniform_integers(2, count, randomness=randomness) == 1
+        signed = np.where(negative, -magnitude, magnitude)
+        return signed, ~(negative & (magnitude == 0))  # zero must not be counted twice
+
+    return _taken(propose, size)
 
 
 def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
@@ -246,11 +239,10 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
     p, q = Fraction(sigma2).as_integer_ratio()
     t = math.isqrt(p // q) + 1
     denominator = 2 * p * q * t * t
-    values: Integers = np.zeros(size, dtype=_integer_type(t))
-    pending = np.arange(size)
-    while pending.size:
-        drawn = discrete_laplace(t, pending.size, randomness=randomness)
-        largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
+
+    def propose(count: int) -> Proposals:
+        drawn = discrete_laplace(t, count, randomness=randomness)
+        largest = max(denominator, (int(np.abs(drawn).max(initial=0)) * q * t + p) ** 2)
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
         numerators = distances * distances
         wholes = numerators // denominator
@@ -261,8 +253,17 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
         while (going := np.flatnonzero(taken & (wholes > 0).astype(bool))).size:
             taken[going] = bernoulli_exp(1, going.size, randomness=randomness)
             wholes = wholes - 1
-        values[pending[taken]] = drawn[taken]
-        pending = pending[~taken]
+        return drawn, taken
+
+    return _taken(propose, size)
+
+
+def _taken(propose: Callable[[int], Proposals], size: int) -> Integers:
+    """Draw by rejection: propose so many numbers, then others for those that are not taken."""
+    values, taken = propose(size)
+    while not taken.all():
+        pending = np.flatnonzero(~taken)
+        values[pending], taken[pending] = propose(pending.size)
     return values
 
 
@@ -382,8 +383,8 @@ class _Histogram(NamedTuple):
     cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights:
     (152,) the c of each.
     certain: (256,) uint16, for each cell the number below which the first 16 bits of u are taken
-    whatever x is.
-    heights: (152,) float64, p at x = 0, within 2^-53 (relative).
+    whatever x is; 0 for the wide ones.
+    heights: (256,) float64, p at x = 0, within 2^-53 (relative); NaN for the wide ones.
     """
 
     cells: NDArray[np.uint8]
@@ -405,11 +406,12 @@ def _histogram() -> _Histogram:
     certain[:_CELLS] = [
         _ENTRIES * _HEIGHT * edges[j + 1][0] // weight >> bits for j, weight in enumerate(weights)
     ]
-    heights = [
+    heights = np.full(256, np.nan)
+    heights[:_CELLS] = [
         float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)
     ]
     cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
-    return _Histogram(cells, tuple(weights), certain, np.array(heights))
+    return _Histogram(cells, tuple(weights), certain, heights)
 
 
 def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
@@ -490,16 +492,14 @@ def _keeps(
     A dozen roundings of 2^-53, and p's change over the interval of x, at most h(4.75) 2^-31, are
     less than the margin too.
     """
-    table = _histogram()
-    narrow = cells != _TAIL
-    j = np.where(narrow, cells, 0).astype(np.float64)
-    x = place * 2.0**-_DIGITS - cells
+    j = cells.astype(np.float64)
+    x = place * 2.0**-_DIGITS - j
     y = x * (2 * j + x) / (2 * _FINE**2)
     series = np.ones_like(y)
     for n in range(8, 0, -1):
         series = 1 - y / n * series
-    p, u = table.heights[j.astype(np.intp)] * series, first * (1 / _ENTRIES)
-    return narrow & (u + 1 / _ENTRIES < p - _MARGIN), narrow & (u > p + _MARGIN)
+    p, u = _histogram().heights[cells] * series, first * (1 / _ENTRIES)
+    return u + 1 / _ENTRIES < p - _MARGIN, u > p + _MARGIN  # never where p is NaN
 
 
 def _settle(

@@ -527,6 +527,8 @@ def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
     """
     keys = pa.chunked_array([decoded(chunk) for chunk in chunks])
     chunks.clear()
+    if not len(keys):  # whose type may be one that Arrow does not compare
+        return np.empty(0, dtype=np.int32)
     if pa.types.is_signed_integer(keys.type) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):

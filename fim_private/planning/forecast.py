@@ -192,6 +192,8 @@ def with_list(request: Request, items: int = _LISTED_ITEMS) -> Request:
     return request.with_options(
         {
             "catalogue": range(items),
+            "universe_size": None,
+            "supports": request.supports_share is not None,
             "supports_share": request.supports_share,
             "known": None,
             "max_rank": None,

@@ -137,7 +137,8 @@ class Request:
         promise = Promise.of(
             values, by_user=promise.by_user, units_are_chosen=promise.units_are_chosen
         )
-        return request_from(values, promise, self.scope)
+        universe = None if "catalogue" in changes else self.public.universe
+        return request_from(values, promise, self.scope, universe)
 
     def without_count_step(self) -> Request:
         """Return the request without a step for the number of units, which joint noise gives too.
@@ -213,7 +214,9 @@ def request_of(*, by_user: bool, **options: Unpack[RequestOptions]) -> Request:
     return request_from(values, promise, Scope())
 
 
-def request_from(values: OptionValues, promise: Promise, scope: Scope) -> Request:
+def request_from(
+    values: OptionValues, promise: Promise, scope: Scope, universe: Universe | None = None
+) -> Request:
     """Return what a caller asks for, checked. A catalogue is read.
 
     Raises ParameterError for what is out of range, missing, of no use or in contradiction;
@@ -223,10 +226,13 @@ def request_from(values: OptionValues, promise: Promise, scope: Scope) -> Reques
         values: All options of the call.
         promise: Who is protected, under which relation and budget.
         scope: Which purchases count.
+        universe: What the options say of all items, where that was read before.
     """
     target = _target_of(values)
+    if universe is None:
+        universe = _universe(values, scope)
     public = PublicFacts(
-        _universe(values, scope),
+        universe,
         public_number("max_rank", values),
         public_number("max_basket", values),
         public_number("max_baskets", values),

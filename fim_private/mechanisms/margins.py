@@ -476,9 +476,10 @@ def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank:
 def _fixed_logarithms(
     epsilon: float | Fraction, delta: float | Fraction
 ) -> tuple[Fraction, Fraction]:
-    """Return epsilon, and an upper bound of what `_margin` takes for T(ℓ) + correction.
+    """Return epsilon, and an upper bound of the logarithms in T̂(ℓ) that are the same at each rank.
 
-    The correction is what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b.
+    They are those of T(ℓ), and ε times the correction for integer noise (docs/privacy.md, (4)):
+    b ln(2/(1 + e^{-1/b})) for each scale b.
     """
     exact, odds = exact_epsilon(epsilon), 3 / exact_delta(delta)
     fixed = 3 * ln(UP, odds / 2) + 24 * ln(UP, odds)

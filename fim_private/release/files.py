@@ -53,8 +53,8 @@ def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     return workbook(sheets)
 
 
-# What makes each form of a release, or of that of segments, and of its rules, if any: in JSON and
-# Parquet all of it. Parquet has no place for rules.
+# The functions that make each form of a release, or of a release of segments, with its rules, if
+# any. JSON and Parquet have the whole release; Parquet has no place for rules.
 CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] = {
     ReleaseFormat.JSON: lambda release, rules: release.to_json(rules, whole=True) + "\n",
     ReleaseFormat.CSV: _csv,
@@ -66,7 +66,7 @@ CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] =
 
 
 class Published(ABC):
-    """What leaves, a Release or a SegmentedRelease, and how it is shown and handed on."""
+    """What a Release and a SegmentedRelease have in common: their cost, and their forms."""
 
     cost: PrivacyCost
 

@@ -135,8 +135,7 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
     """Return a workbook of Excel with a sheet for each table. No text in it is a formula."""
     stream = io.BytesIO()
     most_rows = _SHEET_ROWS - 1  # below the header
-    as_text = {"strings_to_formulas": False, "strings_to_urls": False}
-    with excel_writer().Workbook(stream, {"in_memory": True} | as_text) as book:
+    with excel_writer().Workbook(stream, {"in_memory": True}) as book:
         book.set_properties({"created": _WRITTEN_AT})
         bold = book.add_format({"bold": True})
         for name, (header, *rows) in tables.items():
@@ -145,14 +144,20 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
                 sheet = book.add_worksheet(sheet_name)
                 sheet.write_row(0, 0, header, bold)
                 for place, row in enumerate(rows[start : start + most_rows], 1):
-                    for column, cell in enumerate(row):
-                        sheet.write(place, column, _sheet_cell(cell))
+                    for column, cell in enumerate(map(_sheet_cell, row)):
+                        if isinstance(cell, str):
+                            # Not by `write`, which makes formulas and links of some texts.
+                            sheet.write_string(place, column, cell)
+                        else:
+                            sheet.write(place, column, cell)
                 sheet.freeze_panes(1, 0)
     return stream.getvalue()
 
 
 def _sheet_cell(value: Cell) -> Cell:
-    """Return a cell of a sheet: a number that Excel would round or lacks is text."""
+    """Return a cell of a sheet: a number that Excel would round or lacks is text; None if empty."""
+    if value == "":
+        return None
     # No comparison with NaN holds.
     if isinstance(value, int | float) and not abs(value) < 10**_SHEET_DIGITS:
         return str(value)

@@ -234,7 +234,8 @@ class _Segment:
             return []
         return _findings(self.rules)
 
-    # A template asks for attributes of what it lists: of a release it would ask for an itemset.
+    # These two are here for filters of Jinja such as selectattr: they index an object before they
+    # look for its attribute, and to index a release is to look for an itemset.
 
     @property
     def itemsets(self) -> Sequence[Itemset]:

@@ -388,8 +388,8 @@ class Release(Published):
         if marks:
             sentences.append(words.ranks(marks, self._among))
         if self.counted and not all(marks):
-            # What a weight stands for is estimated of what was found: see docs/privacy.md, "How
-            # certain a release is".
+            # For how many units a weight stands is estimated from the itemsets that were found
+            # (docs/privacy.md, "How certain a release is").
             sentences[-1] += f" This assumes that {_ALIKE[self.privacy_unit]}."
         return tuple(sentences)
 

@@ -16,18 +16,12 @@ import typer
 from fim_private import __version__
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import as_json, printable
-from fim_private.errors import (
-    FimPrivateError,
-    LedgerError,
-    ParameterError,
-    parameter,
-)
+from fim_private.display import printable
+from fim_private.errors import FimPrivateError, LedgerError, ParameterError, parameter
 from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
     ChangeOptions,
-    Intervals,
     IntervalsOption,
     PageOption,
     PageOutput,
@@ -197,11 +191,7 @@ def _spending(options: OptionValues, label: str) -> Iterator[OptionValues]:
     """
     request = _given(options)
     writing.hold_process(request.get("max_memory"))
-    ledger = writing.ledger_at(
-        options["ledger"],
-        allow_other_unit=options["allow_other_unit"],
-        again=options["again"],
-    )
+    ledger = writing.ledger_of(options)
     with writing.reading_shown(), writing.progress_bar(label) as progress:
         yield request | {"ledger": ledger, "progress": progress}
 
@@ -259,9 +249,11 @@ def inspect(data: Purchases, **typed: Any) -> None:
     from fim_private.reading.inspection import inspect as inspect_source
 
     writing.hold_process(typed["max_memory"])
-    with writing.table_or_json(typed, inputs=[data]) as show_it:
+    with writing.output_of(typed, data) as output:
         seen = inspect_source(data, **_given(typed))
-        show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
+        output.show(
+            seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen)
+        )
 
 
 @command(
@@ -312,12 +304,6 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     from fim_private.mining.mine import mine as mine_release
     from fim_private.reading.locations import source_of
     from fim_private.reading.purchases import reads_users
-    from fim_private.release.rules import rules_by_segment
-
-    def titled_page(title: str | None) -> str:
-        from fim_private.release.page import page
-
-        return page(release, made, title=title)
 
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
@@ -329,20 +315,12 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
             )
         _show_plan(data, typed)
         return
-    # No output may be one; both are tried before any privacy is spent.
-    inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
     spelled = partial(parsing.retyped, context)
-    with (
-        writing.release_output(typed, inputs=inputs, spelled=spelled) as show,
-        writing.page_beside(typed, inputs=inputs) as write_page,
-    ):
+    # The outputs are tried before any privacy is spent.
+    with writing.output_of(typed, data, endings=writing.FORMS) as output:
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
-        if typed["intervals"] is Intervals.EXACT:
-            release = release.with_exact_intervals()
-        made = None if limits is None else rules_by_segment(release, *limits)
-        show(release, made)
-        write_page(titled_page)
+        output.show_release(release, limits, spelled)
     if release.abstained:
         if not writing.is_screen(typed["output"]):  # which shows it already
             from fim_private.output.releases import nothing_came_out
@@ -366,18 +344,20 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     request = _given(typed)
     prepared = planned(data, **request)
     statements = queries(data, **request) if prepared.sends_queries else []
-    with writing.destination(None) as write:
-        if form is ReleaseFormat.JSON:
-            plan = prepared.spending.plan.to_dict()
-            if statements:
-                plan["queries"] = statements
-            write.json(as_json(plan))
-        elif statements:  # a script that a database can run: the plan is a comment
-            comment = render_release_plan(prepared, Screen()).rstrip().splitlines()
-            lines = "\n".join(f"-- {line}".rstrip() for line in comment)
-            write.send("\n\n".join([lines, *statements]) + "\n")
-        else:
-            write.send(render_release_plan(prepared, writing.screen_for(None)))
+    plan = prepared.spending.plan.to_dict()
+    if statements:
+        plan["queries"] = statements
+
+    def render(screen: Screen) -> str:
+        if not statements:
+            return render_release_plan(prepared, screen)
+        # A script that a database can run: the plan is a comment.
+        comment = render_release_plan(prepared, Screen()).rstrip().splitlines()
+        lines = "\n".join(f"-- {line}".rstrip() for line in comment)
+        return "\n\n".join([lines, *statements]) + "\n"
+
+    with writing.output_of(typed) as output:
+        output.show(plan, render)
 
 
 @command(
@@ -399,10 +379,10 @@ def count(data: Purchases, **typed: Any) -> None:
     from fim_private.mining.count import count as count_release
 
     # The output fails before any privacy is spent.
-    with writing.release_output(typed, inputs=[data, typed["itemsets"], typed["ledger"]]) as show:
+    with writing.output_of(typed, data, endings=writing.FORMS) as output:
         with _spending(typed, "Counting itemsets") as request:
             release = count_release(data, **request)
-        show(release, None)
+        output.show_release(release)
 
 
 @command(
@@ -429,10 +409,10 @@ def vote(data: Purchases, **typed: Any) -> None:
         typed.pop("question"), min_share=typed.pop("min_share"), size=typed.pop("size")
     )
     # The output fails before any privacy is spent.
-    with writing.table_or_json(typed, inputs=[data, typed["exclude"], typed["ledger"]]) as show:
+    with writing.output_of(typed, data) as output:
         with _spending(typed, "Asking blocks") as request:
             outcome = voted(data, question, **request)
-        show(outcome.to_dict(), partial(render_vote, outcome))
+        output.show(outcome.to_dict(), partial(render_vote, outcome))
 
 
 _ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .json or .parquet.")]
@@ -452,16 +432,11 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
 
     With --rules it shows association rules, if the release was mined with --rules.
     """
-    from fim_private.release.rules import rules_by_segment
     from fim_private.release.saved import load
 
     limits = rule_limits(typed)
-    with writing.release_output(typed, inputs=[release_file]) as show_it:
-        release = load(release_file)
-        if typed["intervals"] is Intervals.EXACT:
-            release = release.with_exact_intervals()
-        made = None if limits is None else rules_by_segment(release, *limits)
-        show_it(release, made)
+    with writing.output_of(typed, release_file, endings=writing.FORMS) as output:
+        output.show_release(load(release_file), limits)
 
 
 @command(
@@ -494,7 +469,7 @@ def report(
     release = [first, *later] if later else first
     made = report_page(release, limits, title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
-    with writing.destination(where, inputs=release_files) as write:
+    with writing.destination(where, release_files) as write:
         write.document(made)
 
 
@@ -524,18 +499,14 @@ def changes(
         raise ParameterError(
             f"name two releases, or one of several segments and {parameter('between')}"
         )
-    inputs = [before, after]
-    with (
-        writing.table_or_json(typed, inputs=inputs) as show_it,
-        writing.page_beside(typed, inputs=inputs) as write_page,
-    ):
+    with writing.output_of(typed, before, after) as output:
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
         else:
             assert after is not None
             differences = changes(before, after, keep_all=keep_all)
-        show_it(differences.to_dict(), partial(render_changes, differences))
-        write_page(lambda title: changes_page(differences, title=title))
+        output.show(differences.to_dict(), partial(render_changes, differences))
+        output.show_page(partial(changes_page, differences))
 
 
 _LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
@@ -570,12 +541,12 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
     from fim_private.output.ledgers import render_statement
 
     verify = typed["verify"]
-    with writing.table_or_json(typed, inputs=[path]) as show_it:
+    with writing.output_of(typed, path) as output:
         statement = Ledger(path).statement(verify=verify)
         values = statement.to_dict()
         if verify:
             values["verified"] = True
-        show_it(values, lambda screen: render_statement(statement, screen, verified=verify))
+        output.show(values, lambda screen: render_statement(statement, screen, verified=verify))
 
 
 @command(
@@ -618,8 +589,8 @@ def plan(**typed: Any) -> None:
     if figure is not None:
         draw_plan_figure(planned, figure)
         return
-    with writing.table_or_json(typed) as show:
-        show(planned.to_dict(), partial(render_plan, planned))
+    with writing.output_of(typed) as output:
+        output.show(planned.to_dict(), partial(render_plan, planned))
 
 
 # Options of `plan` that leave another without use: who asks for users gets no figure.
@@ -665,20 +636,23 @@ def audit(**typed: Any) -> None:
 
     It reads no data: it makes up the pairs. The exit code is 1 if a guarantee is broken.
     """
-    from fim_private.auditing.audit import audit as audited
-    from fim_private.auditing.audit import auditable
+    from fim_private.auditing import audit as auditing
     from fim_private.output.mechanisms import render_audit
 
-    with writing.table_or_json(typed) as show_it:
+    with writing.output_of(typed) as output:
         epsilon = EPSILON if typed["epsilon"] is None else typed["epsilon"]
-        subjects = auditable(typed["mechanism"], epsilon, typed["delta"], typed["neighbors"])
+        subjects = auditing.auditable(
+            typed["mechanism"], epsilon, typed["delta"], typed["neighbors"]
+        )
         with writing.progress_bar("Auditing") as progress:
             reports = [
-                audited(subject, trials=typed["trials"], seed=typed["seed"], progress=progress)
+                auditing.audit(
+                    subject, trials=typed["trials"], seed=typed["seed"], progress=progress
+                )
                 for subject in subjects
             ]
         values = [report.to_dict() for report in reports]
         shown_values = values if typed["mechanism"] == "all" else values[0]
-        show_it(shown_values, partial(render_audit, reports))
+        output.show(shown_values, partial(render_audit, reports))
     if not all(report.holds for report in reports):
         raise typer.Exit(1)

@@ -13,9 +13,10 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,14 +25,13 @@ import typer
 from fim_private.display import as_json, printable
 from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
 from fim_private.options.declaration import OptionValues
-from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
+from fim_private.options.outputs import FORM_OF_ENDING, Intervals, ReleaseFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
     from fim_private.output.releases import Spelled
     from fim_private.output.screen import Screen
-    from fim_private.release.files import AnyRules
     from fim_private.release.forms import AnyRelease
 
 
@@ -80,8 +80,10 @@ _ledgers: dict[str, Ledger] = {}
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 # The form that each ending of --output stands for; without one it is a table.
-_FORMS = {"": ReleaseFormat.TABLE, ".txt": ReleaseFormat.TABLE, **FORM_OF_ENDING}
+FORMS = {"": ReleaseFormat.TABLE, ".txt": ReleaseFormat.TABLE, **FORM_OF_ENDING}
 _TEXT_ENDINGS = ("", ".txt", ".json")
+# The options that name files to read.
+_READ = ("catalogue", "exclude", "itemsets", "ledger")
 _NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
 # A page has one of these, or none.
 _PAGE_ENDINGS = ("", ".html", ".htm")
@@ -104,7 +106,7 @@ def is_screen(output: Path | None) -> bool:
 
 @contextmanager
 def destination(
-    output: Path | None, *, inputs: Sequence[str | None] = (), given: str = parameter("output")
+    output: Path | None, inputs: Sequence[str | None] = (), *, given: str = parameter("output")
 ) -> Iterator[Write]:
     """Open an output and yield what writes to it; None or - is the screen.
 
@@ -125,22 +127,103 @@ def destination(
     _written[str(output)] = True
 
 
-@contextmanager
-def page_beside(
-    options: OptionValues, *, inputs: Sequence[str | None]
-) -> Iterator[Callable[[Callable[[str | None], str]], None]]:
-    """Open a page beside the output, and yield what writes it, given what makes it under a title.
+@dataclass(frozen=True)
+class Output:
+    """The output of a command, which is open, and the page beside it.
 
-    Nothing is made without a page. Raises an error at once for a page that could not be written.
+    Attributes:
+        options: The options of the command.
+        form: The form that was asked for, or that the name of the output ends in.
+        write: What writes to the output.
+        page: What writes to the page; None without a page.
     """
-    output, report, title = options["output"], options["report"], options["title"]
+
+    options: OptionValues
+    form: ReleaseFormat
+    write: Write
+    page: Write | None
+
+    def show(self, values: object, render: Callable[[Screen], str]) -> None:
+        """Write plain values as JSON, or a table of them."""
+        if self.form == ReleaseFormat.JSON:
+            self.write.json(as_json(values))
+        else:
+            self.write.send(render(screen_for(self.options["output"])))
+
+    def show_release(
+        self,
+        release: AnyRelease,
+        limits: tuple[float, float] | None = None,
+        spelled: Spelled = None,
+    ) -> None:
+        """Write a release, and the page.
+
+        limits: the least confidence and lift of its rules; None for no rules. spelled: as
+        render_table takes it.
+        """
+        from fim_private.output.releases import render_table
+        from fim_private.release.files import CONTENT
+        from fim_private.release.page import page
+        from fim_private.release.rules import rules_by_segment
+
+        output = self.options["output"]
+        if self.options.get("intervals") == Intervals.EXACT:
+            release = release.with_exact_intervals()
+        rules = None if limits is None else rules_by_segment(release, *limits)
+        if self.form == ReleaseFormat.TABLE:
+            screen, advise = screen_for(output), is_screen(output)
+            text = render_table(release, screen, spelled=spelled, rules=rules, advise=advise)
+            self.write.send(text)
+        elif self.form == ReleaseFormat.JSON:
+            # A file whose name says so has all of a release, to be loaded again.
+            self.write.json(release.to_json(rules, whole=self.options["format"] is None))
+        else:
+            self.write.document(CONTENT[self.form](release, rules))
+        self.show_page(partial(page, release, rules))
+
+    def show_page(self, make: Callable[..., str]) -> None:
+        """Write what makes a page under a title, if there is a page."""
+        if self.page is not None:
+            self.page.document(make(title=self.options["title"]))
+
+
+@contextmanager
+def output_of(
+    options: OptionValues, *inputs: str | None, endings: Iterable[str] = _TEXT_ENDINGS
+) -> Iterator[Output]:
+    """Open the output of a command, and the page beside it.
+
+    inputs: what the command reads, beside what its options name. endings: those that its files may
+    have. Before anything is spent, it raises OutputError for an ending that stands for no form, and
+    for what is no text on the screen. It raises MissingExtraError where the package that writes the
+    form is not installed.
+    """
+    output = options["output"]
+    form = options["format"] or _form_of_name(output, endings)
+    if form in _NO_TEXT and is_screen(output):
+        raise OutputError(
+            f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
+        )
+    if form == ReleaseFormat.XLSX:
+        from fim_private.release.forms import excel_writer
+
+        excel_writer()
+    inputs = (*inputs, *map(options.get, _READ))
+    with destination(output, inputs) as write, _page_beside(options, inputs) as page:
+        yield Output(options, form, write, page)
+
+
+@contextmanager
+def _page_beside(options: OptionValues, inputs: Sequence[str | None]) -> Iterator[Write | None]:
+    """Open the page beside an output. Raises an error at once for one that could not be written."""
+    output, report, title = options["output"], options.get("report"), options.get("title")
     if report is None:
         if title is not None:
             raise ParameterError(
                 f"{parameter('title')} goes with {parameter('report')}: it stands on top of the "
                 f"page"
             )
-        yield lambda make: None
+        yield None
         return
     from fim_private.release.templates import checked_title
 
@@ -151,70 +234,11 @@ def page_beside(
             f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
             f"page"
         )
-    with destination(report, inputs=inputs, given=parameter("report")) as write:
-        yield lambda make: write.document(make(title))
+    with destination(report, inputs, given=parameter("report")) as write:
+        yield write
 
 
-@contextmanager
-def table_or_json(
-    options: OptionValues, *, inputs: Sequence[str | None] = ()
-) -> Iterator[Callable[[object, Callable[[Screen], str]], None]]:
-    """Open the output of a command, and yield what writes to it: plain values, or a table of
-    them.
-    """
-    output = options["output"]
-    form = options["format"] or _form_of_name(output, _TEXT_ENDINGS)
-    with destination(output, inputs=inputs) as write:
-
-        def show(values: object, render: Callable[[Screen], str]) -> None:
-            if form == ReleaseFormat.JSON:
-                write.json(as_json(values))
-            else:
-                write.send(render(screen_for(output)))
-
-        yield show
-
-
-@contextmanager
-def release_output(
-    options: OptionValues, *, inputs: Sequence[str | None], spelled: Spelled = None
-) -> Iterator[Callable[[AnyRelease, AnyRules], None]]:
-    """Open the output of a command, and yield what writes a release to it, with its rules, if any.
-
-    spelled: as render_table takes it. Before anything is spent, it raises OutputError for an ending
-    that stands for no form, and for what is no text on the screen. It raises MissingExtraError
-    where the package that writes the form is not installed.
-    """
-    named, output = options["format"], options["output"]
-    form = named or _form_of_name(output, [*_FORMS])
-    if form in _NO_TEXT and is_screen(output):
-        raise OutputError(
-            f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
-        )
-    if form is ReleaseFormat.XLSX:
-        from fim_private.release.forms import excel_writer
-
-        excel_writer()
-    with destination(output, inputs=inputs) as write:
-
-        def show(release: AnyRelease, rules: AnyRules) -> None:
-            from fim_private.output.releases import render_table
-            from fim_private.release.files import CONTENT
-
-            if form is ReleaseFormat.TABLE:
-                screen, advise = screen_for(output), is_screen(output)
-                text = render_table(release, screen, spelled=spelled, rules=rules, advise=advise)
-                write.send(text)
-            elif form is ReleaseFormat.JSON:
-                # A file whose name says so has all of a release, to be loaded again.
-                write.json(release.to_json(rules, whole=named is None))
-            else:
-                write.document(CONTENT[form](release, rules))
-
-        yield show
-
-
-def _form_of_name(output: Path | None, endings: Sequence[str]) -> ReleaseFormat:
+def _form_of_name(output: Path | None, endings: Iterable[str]) -> ReleaseFormat:
     """Return the form that the name of an output ends in. Raises OutputError for an ending that is
     none of those of the command.
     """
@@ -226,7 +250,7 @@ def _form_of_name(output: Path | None, endings: Sequence[str]) -> ReleaseFormat:
             f"{', '.join(first)} or {last}; "
             f"choose another {parameter('output')}, or give {parameter('format')}"
         )
-    return _FORMS[ending]
+    return FORMS[ending]
 
 
 def check_page(page: Path | None, option: str) -> None:
@@ -240,18 +264,19 @@ def check_page(page: Path | None, option: str) -> None:
         )
 
 
-def ledger_at(path: str | None, *, allow_other_unit: bool, again: bool) -> Ledger | None:
-    """Return the ledger of a file; None for none. The command ends with what is left in it, if it
-    was charged.
+def ledger_of(options: OptionValues) -> Ledger | None:
+    """Return the ledger that options name; None for none. The command ends with what is left in it,
+    if it was charged.
     """
+    path = options["ledger"]
     if path is None:
-        for name, holds in (("allow_other_unit", allow_other_unit), ("again", again)):
-            if holds:
+        for name in ("allow_other_unit", "again"):
+            if options[name]:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('ledger')}")
         return None
     from fim_private.ledger.ledger import Ledger
 
-    ledger = Ledger(path, allow_other_unit=allow_other_unit, again=again)
+    ledger = Ledger(path, allow_other_unit=options["allow_other_unit"], again=options["again"])
     _ledgers[path] = ledger
     return ledger
 

@@ -111,7 +111,7 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         import os, signal
         from fim_private.cli import writing
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        writing.table_or_json = lambda *_: os.kill(os.getpid(), signal.{number.name})
+        writing.output_of = lambda *_, **__: os.kill(os.getpid(), signal.{number.name})
     """
     RETURNED[number.name] = (128 + number, lines, "plan")
 

@@ -73,9 +73,8 @@ def first(levels: Iterator[Level]) -> list[int]:
 
 def _by_engine(engine: str) -> Callable[[Path, int], list[int]]:
     def count(path: Path, baskets: int) -> list[int]:
-        with Engine.of(str(path), engine).opened(str(path), Reading(), Scope(), Effort()) as (
-            opened,
-        ):
+        named = Engine.of(str(path), {"engine": engine})
+        with named.opened(Reading(), Scope(), Effort()) as (opened,):
             assert opened.source.units == baskets
             return first(opened.source.spectrum(2).levels())
 

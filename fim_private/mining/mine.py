@@ -18,10 +18,8 @@ from fim_private.mining.given import (
     warn_of_seed,
 )
 from fim_private.options.declaration import filled, takes
-from fim_private.options.purchases import PeriodsOption, SegmentOptions
-from fim_private.options.requests import MineOptions
+from fim_private.options.requests import AllMineOptions, MineOptions
 from fim_private.reading.memory import limit_memory
-from fim_private.reading.options import Segments, segments_of
 from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.allocation import checked_plan
@@ -60,15 +58,10 @@ def mine(
 ) -> SegmentedRelease: ...
 
 
-@takes(MineOptions, SegmentOptions, PeriodsOption)
+@takes(AllMineOptions)
 def mine(
     data: object,
-    *,
-    by: str | None = None,
-    segments: object = None,
-    max_segments: int | None = None,
-    periods: object = None,
-    **options: Unpack[MineOptions],
+    **options: Unpack[AllMineOptions],
 ) -> Release | SegmentedRelease:
     """Release the most frequent itemsets, (epsilon, delta)-differentially private for each basket
     or each user.
@@ -104,7 +97,7 @@ def mine(
     >>> mine(baskets, size=2, seed=1)[0].items
     ('bread', 'butter')
     """
-    prepared = _prepared(data, segments_of(by, segments, max_segments), periods, options)
+    prepared = _prepared(data, options)
     run, request, spending = prepared.run, prepared.request, prepared.spending
     with run.charged(spending, request.scope) as (opened, charged):
         releases = [_release(run, request, spending.plan, segment) for segment in opened]
@@ -137,15 +130,13 @@ class Prepared:
         return self.run.engine.name == SQL
 
 
-def _prepared(
-    data: object, segments: Segments | None, periods: object, options: MineOptions
-) -> Prepared:
+def _prepared(data: object, options: AllMineOptions) -> Prepared:
     """Check all options of `mine`, and plan.
 
     Lists of items are read. Purchases are not, unless items_are_public makes their items the list.
     """
-    values = filled("mine", MineOptions, options) | {"periods": periods}
-    run = Run(data, values, segments)
+    values = filled("mine", AllMineOptions, options)
+    run = Run(data, values)
     with limit_memory(run.reading.memory):
         scope = run.scope(rules=flag("rules", values["rules"]))
         public = public_items(run)
@@ -163,15 +154,7 @@ def _prepared(
     return Prepared(run, request, spending)
 
 
-def planned(
-    data: object,
-    *,
-    by: str | None = None,
-    segments: object = None,
-    max_segments: int | None = None,
-    periods: object = None,
-    **options: Unpack[MineOptions],
-) -> Prepared:
+def planned(data: object, **options: Unpack[AllMineOptions]) -> Prepared:
     """Return what `mine` would do: the plan, with its steps, their noise and their cost.
 
     It takes what `mine` takes. Nothing is read but lists of items, nothing is charged, and nothing
@@ -183,7 +166,7 @@ def planned(
             f"leave out {parameter('items_are_public')}: it reads the purchases, and a plan does "
             f"not"
         )
-    return _prepared(data, segments_of(by, segments, max_segments), periods, options)
+    return _prepared(data, options)
 
 
 def queries(data: object, *, dialect: str | None = None, **options: Any) -> list[str]:
@@ -203,7 +186,7 @@ def queries(data: object, *, dialect: str | None = None, **options: Any) -> list
     dry = DryRun(data, dialect)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # nothing is released
-        mine(dry, **{**options, "engine": SQL, "ledger": None, "dataset": None, "seed": 0})
+        mine(dry, **options | {"engine": SQL, "ledger": None, "dataset": None, "seed": 0})
     return dry.queries
 
 

@@ -222,7 +222,7 @@ class ExcludeOptions(TypedDict, total=False):
     ]
 
 
-class SegmentOptions(TypedDict):
+class SegmentOptions(TypedDict, total=False):
     """Segments, each with its own release."""
 
     by: Annotated[
@@ -248,7 +248,7 @@ class SegmentOptions(TypedDict):
     ]
 
 
-class PeriodsOption(TypedDict):
+class PeriodsOption(TypedDict, total=False):
     """The periods that each have a release of their own."""
 
     periods: Annotated[

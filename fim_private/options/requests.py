@@ -11,7 +11,9 @@ from fim_private.options.purchases import (
     BasketOptions,
     EngineOptions,
     ExcludeOptions,
+    PeriodsOption,
     ReadingOptions,
+    SegmentOptions,
     TimeOptions,
 )
 
@@ -222,7 +224,7 @@ class QuestionOptions(TypedDict):
 
 
 class RequestOptions(
-    AskedOptions, RulesOption, CapOptions, MechanismOptions, BudgetOptions, RhoOptions, total=False
+    AskedOptions, RulesOption, BudgetOptions, RhoOptions, CapOptions, MechanismOptions, total=False
 ):
     """The options of `mine` that make its request, which a ledger records."""
 
@@ -230,14 +232,18 @@ class RequestOptions(
 class MineOptions(
     RequestOptions,
     ReadingOptions,
-    TimeOptions,
+    ExcludeOptions,
     BasketOptions,
+    TimeOptions,
     EngineOptions,
     LedgerOptions,
-    ExcludeOptions,
     total=False,
 ):
     """The options of `mine`, without those of segments."""
+
+
+class AllMineOptions(MineOptions, SegmentOptions, PeriodsOption, total=False):
+    """The options of `mine`."""
 
 
 class CountOptions(

@@ -492,11 +492,12 @@ def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[st
     return tuple(columns)
 
 
-def reading_of(options: OptionValues, by: Segments | None = None) -> Reading:
+def reading_of(options: OptionValues) -> Reading:
     """Return how to read purchases, of all options of a function of the library.
 
     Raises ParameterError.
     """
+    by = segments_of(*map(options.get, ("by", "segments", "max_segments")))
     time_format, where = time_format_of(options["time_format"]), where_of(options["where"])
     if time_format is not None:
         if options.get("time") is None and not compares_times(where):

@@ -12,6 +12,7 @@ from typing import Self
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
+from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading
@@ -72,29 +73,30 @@ class Engine:
 
     Attributes:
         name: "local", "spark" or "sql".
+        data: The purchases, as the caller gave them.
         settings: The settings of a new Spark session.
         table: The table of a database.
-        dry: What notes queries instead of sending them.
+        queries: Where the queries of a dry run are noted, which are not sent; None otherwise.
+        dialect: The dialect of these queries, if data is a table of Ibis that is in no database.
     """
 
     name: str
-    settings: Mapping[str, str]
+    data: object
+    settings: Mapping[str, str] | None = None
     table: str | None = None
-    dry: DryRun | None = None
+    queries: list[str] | None = None
+    dialect: str | None = None
 
     @classmethod
-    def of(
-        cls,
-        data: object,
-        engine: str | None,
-        settings: Mapping[str, str] | None = None,
-        table: str | None = None,
-        dry: DryRun | None = None,
-    ) -> Self:
-        """Return the engine of a name, or else the one that the data needs.
+    def of(cls, data: object, values: OptionValues) -> Self:
+        """Return the engine that options name, or else the one that the data needs.
 
         Raises ParameterError for options that do not go together.
         """
+        engine, settings, table = map(values.get, ("engine", "spark_conf", "table"))
+        queries = dialect = None
+        if isinstance(data, DryRun):
+            queries, dialect, data = data.queries, data.dialect, data.data
         natural = _natural_engine(data)
         name = natural if engine is None else engine
         if name not in (LOCAL, SPARK, SQL):
@@ -121,36 +123,34 @@ class Engine:
                 f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table "
                 f"of the database"
             )
-        return cls(name, settings or {}, table, dry)
+        return cls(name, data, settings, table, queries, dialect)
 
-    def reads_query(self, data: object, reading: Reading) -> bool:
+    def reads_query(self, reading: Reading) -> bool:
         """Tell whether a query, or what may be one, chose the rows. It looks at no row.
 
         Raises DataError and ParameterError for what cannot be opened.
         """
         if self.name == LOCAL:
-            return is_query(source_of(data), reading)
+            return is_query(source_of(self.data), reading)
         if self.name == SPARK:
-            return dataframes.is_query(data, reading, self.settings)
+            return dataframes.is_query(self.data, reading, self.settings)
         if importlib.util.find_spec("ibis") is None:
             raise MissingExtraError(
                 f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'"
             )
         from fim_private.warehouse import session
 
-        return session.is_query(data, self.table, reading)
+        return session.is_query(self.data, self.table, reading)
 
     @contextmanager
-    def opened(
-        self, data: object, reading: Reading, scope: Scope, effort: Effort
-    ) -> Iterator[list[Opened]]:
+    def opened(self, reading: Reading, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or all in one.
 
         They are there for as long as this lasts.
         """
         scopes = _scopes_of_segments(reading, scope)
         if self.name == LOCAL:
-            segments = read_parts(source_of(data), reading)
+            segments = read_parts(source_of(self.data), reading)
             yield [
                 Opened(
                     LocalSource(scope.applied(segment), effort),
@@ -161,7 +161,7 @@ class Engine:
             ]
             return
         stored = self._stored_in_spark if self.name == SPARK else self._stored_in_database
-        with stored(data, reading, scopes[0]) as (source, read_as):
+        with stored(reading, scopes[0]) as (source, read_as):
             yield [
                 Opened(
                     source(place, reading.missing_user, effort, together=scope.unites),
@@ -172,29 +172,22 @@ class Engine:
             ]
 
     @contextmanager
-    def _stored_in_spark(self, data: object, reading: Reading, scope: Scope) -> Iterator[_Stored]:
+    def _stored_in_spark(self, reading: Reading, scope: Scope) -> Iterator[_Stored]:
         # The list of items stays here: a task needs no more than which items are left out.
         of_tasks = replace(scope, exclude=(), catalogue=None)
         with (
-            opened_table(data, reading, self.settings) as table,
+            opened_table(self.data, reading, self.settings) as table,
             stored_purchases(table, of_tasks.applied, scope.excluded) as stored,
         ):
             yield partial(SparkSource.of, stored), table.read_as
 
     @contextmanager
-    def _stored_in_database(
-        self, data: object, reading: Reading, scope: Scope
-    ) -> Iterator[_Stored]:
+    def _stored_in_database(self, reading: Reading, scope: Scope) -> Iterator[_Stored]:
         from fim_private.warehouse.purchases import stored_purchases
         from fim_private.warehouse.session import opened
         from fim_private.warehouse.source import DatabaseSource
 
-        queries = None if self.dry is None else self.dry.queries
-        dialect = None if self.dry is None else self.dry.dialect
-        with opened(data, self.table, reading, queries=queries, dialect=dialect) as (
-            session,
-            table,
-        ):
+        with opened(self.data, self.table, reading, self.queries, self.dialect) as (session, table):
             stored = stored_purchases(
                 session, table, reading, excluded=scope.excluded, min_basket=scope.min_basket
             )

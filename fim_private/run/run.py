@@ -53,7 +53,7 @@ from fim_private.options import MAX_WORK
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.databases import check_query
 from fim_private.reading.locations import source_of
-from fim_private.reading.options import Reading, Segments, reading_of
+from fim_private.reading.options import Reading, reading_of
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
 from fim_private.request.groups import Promise
@@ -65,7 +65,7 @@ from fim_private.request.scope import (
     excluded_items,
     rows_read,
 )
-from fim_private.run.engines import LOCAL, SQL, DryRun, Engine, Opened
+from fim_private.run.engines import LOCAL, SQL, Engine, Opened
 from fim_private.run.outcome import Outcome
 
 
@@ -109,16 +109,11 @@ class Run:
         all_rows: How all rows are read that it chooses.
     """
 
-    def __init__(
-        self, data: object, values: OptionValues, segments: Segments | None = None
-    ) -> None:
+    def __init__(self, data: object, values: OptionValues) -> None:
         """Check all that can be checked before anything is read."""
-        dry = data if isinstance(data, DryRun) else None
-        self.data = data if dry is None else dry.data
         self.values = values
-        self.engine = Engine.of(
-            self.data, values.get("engine"), values.get("spark_conf"), values.get("table"), dry
-        )
+        self.engine = Engine.of(data, values)
+        self.data = self.engine.data
         if self.engine.name == SQL:
             _check_options_of_sql(values)
         self.effort = Effort(max_work=values.get("max_work", MAX_WORK))
@@ -130,12 +125,12 @@ class Run:
         self.account = account_of(
             values["ledger"], values["dataset"], private=self.randomness.private
         )
-        reading = reading_of(values, segments)
+        reading = reading_of(values)
         self.by_user = counts_users(self.data, values)
         _check_times(reading, values["neighbors"])
         if self.engine.name == LOCAL:
             check_query(source_of(self.data), values["query"])
-        from_query = self.engine.reads_query(self.data, reading)
+        from_query = self.engine.reads_query(reading)
         self.reading = replace(reading, from_query=from_query)
         self.where, self.all_rows = rows_read(self.data, self.reading)
 
@@ -200,7 +195,7 @@ class Run:
         self.warn(cautions(cost, rho=promise.budget.rho), stacklevel)
         if promise.neighbors == Neighbors.REPLACE_ONE and promise.units_are_chosen:
             self.warn([caution_of_chosen_units(self.unit)], stacklevel)
-        with self.engine.opened(self.data, self.reading, scope, self.effort) as opened:
+        with self.engine.opened(self.reading, scope, self.effort) as opened:
             first = opened[0]
             # Checked again, with the unit that was read and with what others charged meanwhile.
             charged = None if charge is None else charge(first.unit)

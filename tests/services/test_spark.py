@@ -240,8 +240,8 @@ def test_spectra_are_those_of_one_machine(
     )
     found = []
     for engine in ("local", "spark"):
-        named = Engine.of(str(file), engine)
-        with named.opened(str(file), reading, Scope(), Effort()) as (opened,):
+        named = Engine.of(str(file), {"engine": engine})
+        with named.opened(reading, Scope(), Effort()) as (opened,):
             source = opened.source.capped(2, 1) if capped else opened.source
             spectra = [source.spectrum(size, universe) for size in (1, 2, 4, [2, 3])]
             found.append((source.units, [[*spectrum.levels()] for spectrum in spectra]))

@@ -27,8 +27,8 @@ from fim_private.reading.labels import Item
 from fim_private.release.release import Release
 from fim_private.release.rules import METRICS, RuleCounts, rules_of
 from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.run import outcome
 from fim_private.run.engines import Opened
+from fim_private.run.outcome import Execution
 
 EPSILON, DELTA = 1.0, 1e-6
 COUNTS, OF_RULES = [20, 50, 100, 500], [10, 50, 100]
@@ -170,40 +170,24 @@ def _releases(
 def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[Release, Truth]]:
     """Find itemsets once, and yield a release for each drawing of the noise on their supports."""
     plan, request, source = prepared.spending.plan, prepared.request, opened.source
-    selected = outcome.select(plan, source, prepared.run.randomness)
+    selected = Execution(plan, source, prepared.run.randomness).select()
     truth: dict[frozenset[Item], int] = {frozenset(): source.units}
     truth |= {frozenset(itemset.items or ()): itemset.support for itemset in selected}
 
-    def count_supports(itemsets: Sequence[Items]) -> Sequence[int]:
-        missing = [items for items in itemsets if frozenset(items) not in truth]
+    for drawing in range(drawings):
+        randomness = Randomness.of_seed(1_000 * drawing)
+        execution = Execution(plan, source, randomness, with_subsets=request.target.rules)
+        units = execution.unit_count(public=request.promise.units_are_public)
+        published = execution.publish(selected, units)
+        subsets = [subset.items or () for subset in published.subsets]
+        missing = [items for items in subsets if frozenset(items) not in truth]
         if missing:
             supports = supports_of(GivenItemsets.of(missing), source)
             truth.update(zip(map(frozenset, missing), supports, strict=True))
-        return [truth[frozenset(items)] for items in itemsets]
-
-    for drawing in range(drawings):
-        randomness = Randomness.of_seed(1_000 * drawing)
-        public = request.promise.units_are_public
-        published = outcome.publish(
-            plan,
-            selected,
-            randomness,
-            outcome.unit_count(plan, source, randomness, public=public),
-            count_supports,
-            with_subsets=request.target.rules,
-            true_units=source.units,
+        release = prepared.run.release(
+            opened, prepared.spending, published, request.target, request.mechanism.name
         )
-        yield (
-            prepared.run.release(
-                opened,
-                plan,
-                published,
-                mechanism=request.mechanism.name,
-                sizes=request.target.sizes,
-                neighbors=request.promise.neighbors,
-            ),
-            truth,
-        )
+        yield release, truth
 
 
 def sections(results: Results) -> Iterator[Section]:

@@ -56,7 +56,7 @@ from fim_private.request.groups import Promise, PublicFacts, Target
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
-from fim_private.run import outcome
+from fim_private.run.outcome import Execution
 from fim_private.spectrum import SupportSpectrum
 
 # Mechanisms that are run as they are shipped.
@@ -104,14 +104,14 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
         spec,
         supports_share=share,
     )
-    plan, units = checked_plan(request), transactions(asked.source).units
+    plan = checked_plan(request)
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
-        randomness = Randomness.seeded(seed)
-        selected = outcome.select(plan, data, randomness)
+        execution = Execution(plan, data, Randomness.seeded(seed))
+        selected = execution.select()
         supports = {itemset.items: itemset.support for itemset in selected}
-        published = outcome.publish(plan, selected, randomness, true_units=units)
+        published = execution.publish(selected)
         for place, itemset in enumerate(published.itemsets):
             true[trial, place] = supports[itemset.items]
             noisy[trial, place] = supports[itemset.items]

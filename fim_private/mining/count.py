@@ -19,8 +19,9 @@ from fim_private.reading.memory import limit_memory
 from fim_private.release.release import Release
 from fim_private.release.words import GIVEN
 from fim_private.request.allocation import plan_of_given
+from fim_private.request.groups import Target
 from fim_private.request.itemsets import supports_of
-from fim_private.run import outcome
+from fim_private.run.outcome import Execution, Outcome
 from fim_private.run.run import Run, Spending
 
 
@@ -71,30 +72,17 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         with_count=with_count and not promise.units_are_public,
         joint_noise=promise.neighbors == Neighbors.ADD_REMOVE,
     )
-    noise = plan.noise(number)
-    assert noise is not None
     recorded = _recorded(number, promise.budget, with_count=with_count)
-    with run.charged(Spending("count", promise, plan, recorded), scope) as ((opened,), charged):
-        source, public = opened.source, promise.units_are_public
-        units = outcome.unit_count(plan, source, run.randomness, public=public)
-        measurement = outcome.measured(
-            known_itemsets.itemsets,
-            supports_of(known_itemsets, source),
-            noise,
-            run.randomness,
-            units,
-            source.units,
-        )
-    published = outcome.Outcome(tuple(measurement.estimates()), noise, measurement.units)
-    release = run.release(
-        opened,
-        plan,
-        published,
-        mechanism=GIVEN,
-        sizes=known_itemsets.sizes,
-        neighbors=promise.neighbors,
-    )
-    release = replace(release, top=number, union=True, charged=charged)
+    spending = Spending("count", promise, plan, recorded)
+    with run.charged(spending, scope) as ((opened,), charged):
+        execution = Execution(plan, opened.source, run.randomness)
+        units = execution.unit_count(public=promise.units_are_public)
+        supports = supports_of(known_itemsets, opened.source)
+        measurement = execution.measure(known_itemsets.itemsets, supports, units)
+    published = Outcome(tuple(measurement.estimates()), measurement.noise, measurement.units)
+    target = Target(known_itemsets.sizes, number, union=True)
+    release = run.release(opened, spending, published, target, GIVEN)
+    release = replace(release, charged=charged)
     run.warn_of_noisy_units(plan.cost, [release])
     return release
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
@@ -23,11 +22,10 @@ from fim_private.reading.memory import limit_memory
 from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.allocation import checked_plan
-from fim_private.request.itemsets import GivenItemsets, Items, KnownFrom, supports_of
-from fim_private.request.plan import ReleasePlan
+from fim_private.request.itemsets import GivenItemsets, KnownFrom
 from fim_private.request.request import Request, recorded_request, request_from
-from fim_private.run import outcome
 from fim_private.run.engines import SQL, DryRun, Opened
+from fim_private.run.outcome import Execution
 from fim_private.run.run import Run, Spending
 
 
@@ -100,7 +98,7 @@ def mine(
     prepared = _prepared(data, options)
     run, request, spending = prepared.run, prepared.request, prepared.spending
     with run.charged(spending, request.scope) as (opened, charged):
-        releases = [_release(run, request, spending.plan, segment) for segment in opened]
+        releases = [_release(prepared, segment) for segment in opened]
     cost, zcdp = spending.total
     run.warn_of_noisy_units(cost, releases)
     if run.reading.parts is None:
@@ -205,35 +203,23 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     return known, KnownFrom(len(known.itemsets), source)
 
 
-def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> Release:
+def _release(prepared: Prepared, opened: Opened) -> Release:
     """Carry out the plan, which decided all of it before purchases were read.
 
     The number of units comes first, if it has noise of its own; then the selection, which counts
     and draws by turns; then the noisy supports of the selected itemsets.
     """
-    target, public, least = request.target, request.public, request.target.min_support
-    source, scope, randomness = opened.source, opened.scope, run.randomness
+    run, request, spending = prepared.run, prepared.request, prepared.spending
+    target, public = request.target, request.public
+    source, scope = opened.source, opened.scope
     if public.max_basket is not None:
         source = source.capped(public.max_basket, public.max_baskets or 1)
-    units = outcome.unit_count(plan, source, randomness, public=request.promise.units_are_public)
-    threshold = None if least is None else least.threshold(units)
-    selected = outcome.select(plan, source, randomness, threshold)
-
-    def count_supports(itemsets: Sequence[Items]) -> Sequence[int]:
-        return supports_of(GivenItemsets.of(itemsets), source)
-
-    published = outcome.publish(
-        plan,
-        selected,
-        randomness,
-        units,
-        count_supports,
-        with_subsets=target.rules,
-        known=request.known_itemsets,
-        true_units=source.units,
+    execution = Execution(
+        spending.plan, source, run.randomness, target.rules, request.known_itemsets
     )
-    if least is not None:
-        threshold = least.threshold(published.units)
+    units = execution.unit_count(public=request.promise.units_are_public)
+    selected = execution.select(units)
+    published = execution.publish(selected, units)
     names = scope.catalogue
     if names is not None:
         everything = (*published.itemsets, *published.subsets, *published.known)
@@ -244,27 +230,14 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
             subsets=names.shown(published.subsets),
             known=names.shown(published.known),
         )
-    release = run.release(
-        replace(opened, scope=scope),
-        plan,
-        published,
-        mechanism=request.mechanism.name,
-        sizes=target.sizes,
-        neighbors=request.promise.neighbors,
-    )
+    opened = replace(opened, scope=scope)
+    release = run.release(opened, spending, published, target, request.mechanism.name)
     return replace(
         release,
-        top=target.top,
-        union=target.union,
         reason=request.reason,
-        keep_all=target.keep_all,
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
-        shortfall=plan.shortfall,
         # Advice on one of several segments would speak of its part of the budget.
         request=request if scope.max_segments == 1 else None,
-        with_parts=target.rules,
-        min_support=None if least is None else least.as_given,
-        threshold=threshold,
-        capped=least is not None and plan.most is not None and len(selected) >= plan.most,
+        capped=target.min_support is not None and len(selected) >= target.top,
     )

@@ -271,7 +271,6 @@ def _plan_with(
         joint_noise=joint_noise,
         left_out=left_out,
         min_support=target.min_support,
-        most=target.top,
         most_supports=target.most_supports,
     )
 

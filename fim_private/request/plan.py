@@ -124,7 +124,6 @@ class ReleasePlan:
         joint_noise: Whether normal noise on supports gives the number of units as well.
         left_out: Which of the itemsets found are not released.
         min_support: The least support; None if the most frequent itemsets are sought.
-        most: How many itemsets are looked at for a least support.
         most_supports: How many supports are released at most.
     """
 
@@ -136,7 +135,6 @@ class ReleasePlan:
     joint_noise: bool = False
     left_out: LeftOut = LeftOut.NONE
     min_support: MinSupport | None = None
-    most: int | None = None
     most_supports: int = 0
 
     @property

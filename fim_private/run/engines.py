@@ -14,6 +14,7 @@ from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import ReadAs
+from fim_private.reading.databases import check_query
 from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading
 from fim_private.reading.purchases import is_query, read_parts
@@ -131,7 +132,9 @@ class Engine:
         Raises DataError and ParameterError for what cannot be opened.
         """
         if self.name == LOCAL:
-            return is_query(source_of(self.data), reading)
+            source = source_of(self.data)
+            check_query(source, reading.query)
+            return is_query(source, reading)
         if self.name == SPARK:
             return dataframes.is_query(self.data, reading, self.settings)
         if importlib.util.find_spec("ibis") is None:

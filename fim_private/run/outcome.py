@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -15,7 +15,7 @@ from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
-from fim_private.request.itemsets import Items, Itemset, subsets_of
+from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
 from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
@@ -46,59 +46,231 @@ class Outcome:
     known: tuple[Itemset, ...] = ()
 
 
-# -------------------- selecting
+# -------------------- carrying out the steps
 
 
-def select(
-    plan: ReleasePlan, source: SupportSource, randomness: Randomness, threshold: int | None = None
-) -> list[SelectedItemset]:
-    """Return the itemsets that the selections of a plan select, in order, with true supports.
+@dataclass(frozen=True)
+class Execution:
+    """Carries out the steps of a plan.
 
-    threshold: the least support, in units, if there is one.
+    Attributes:
+        plan: The plan.
+        source: The purchases.
+        randomness: What choices and noise are drawn from.
+        with_subsets: Whether the subsets of itemsets are released too.
+        known: The known itemsets.
     """
-    selected: list[SelectedItemset] = []
-    for selection in plan.selections:
-        match selection.run:
-            case LevelwiseThreshold() as run:
-                assert threshold is not None
-                selected += run.find(source, selection.universe, threshold, randomness)
-            case Levelwise() as run:
-                selected += run.find(source, selection.universe, randomness)
-            case TopK() as run:
-                selected += _selected_one_by_one(run, selection, source, randomness)
-    return selected
 
+    plan: ReleasePlan
+    source: SupportSource
+    randomness: Randomness
+    with_subsets: bool = False
+    known: Sequence[Items] = ()
 
-def _selected_one_by_one(
-    run: TopK, selection: Selection, source: SupportSource, randomness: Randomness
-) -> list[SelectedItemset]:
-    spectrum = source.spectrum(selection.sizes, selection.universe)
-    chosen = run.select(spectrum, randomness)
-    levels = [choice.level for choice in chosen if choice.level is not None]
-    # Over a universe of unknown items nobody can name an itemset that no unit has.
-    nameless = spectrum.universe_size is None
-    with_names = [level for level in levels if level or not nameless]
-    names = iter(spectrum.sample_itemsets(with_names, randomness))
-    selected = []
-    for level in levels:
-        items = None if nameless and not level else next(names)
-        selected.append(SelectedItemset(items, level))
-    return selected
+    def unit_count(self, *, public: bool) -> UnitCount | None:
+        """Return how many units there are: exactly if that is public, else with noise.
 
+        Returns None if no step counts them.
+        """
+        if public:
+            return UnitCount(self.source.units)
+        step = self.plan.step("count")
+        if step is None:
+            return None
+        return UnitCount.noisy(self.source.units, noise_of(step, 1), self.randomness)
 
-def unit_count(
-    plan: ReleasePlan, source: SupportSource, randomness: Randomness, *, public: bool
-) -> UnitCount | None:
-    """Return how many units there are: exactly if that is public, else with noise.
+    def select(self, units: UnitCount | None = None) -> list[SelectedItemset]:
+        """Return the itemsets that the selections of the plan select, in order, with true supports.
 
-    Returns None if no step counts them.
-    """
-    if public:
-        return UnitCount(source.units)
-    step = plan.step("count")
-    if step is None:
-        return None
-    return UnitCount.noisy(source.units, noise_of(step, 1), randomness)
+        units: the number of units, by which a share of them as a least support is a number.
+        """
+        selected: list[SelectedItemset] = []
+        for selection in self.plan.selections:
+            match selection.run:
+                case LevelwiseThreshold() as run:
+                    assert self.plan.min_support is not None
+                    threshold = self.plan.min_support.threshold(units)
+                    selected += run.find(
+                        self.source, selection.universe, threshold, self.randomness
+                    )
+                case Levelwise() as run:
+                    selected += run.find(self.source, selection.universe, self.randomness)
+                case TopK() as run:
+                    selected += self._selected_one_by_one(run, selection)
+        return selected
+
+    def _selected_one_by_one(self, run: TopK, selection: Selection) -> Iterator[SelectedItemset]:
+        spectrum = self.source.spectrum(selection.sizes, selection.universe)
+        chosen = run.select(spectrum, self.randomness)
+        levels = [choice.level for choice in chosen if choice.level is not None]
+        # Over a universe of unknown items nobody can name an itemset that no unit has.
+        nameless = spectrum.universe_size is None
+        with_names = [level for level in levels if level or not nameless]
+        names = iter(spectrum.sample_itemsets(with_names, self.randomness))
+        for level in levels:
+            items = None if nameless and not level else next(names)
+            yield SelectedItemset(items, level)
+
+    def measure(
+        self, itemsets: Sequence[Items], supports: Sequence[int], units: UnitCount | None
+    ) -> Measurement:
+        """Return itemsets with noise on their supports, and the number of units.
+
+        Args:
+            itemsets: (k,) itemsets, all different.
+            supports: (k,) their true supports, in units.
+            units: The number of units, unless joint noise gives it with the supports.
+        """
+        noise = self.plan.noise(len(supports))
+        assert noise is not None
+        if noise.of_units is None:
+            noisy = noisy_supports.release(supports, noise, randomness=self.randomness)
+        else:
+            noisy, number = noisy_supports.release_with_units(
+                supports, self.source.units, noise, randomness=self.randomness
+            )
+            units = UnitCount(max(number, 0), noise.number)
+        return Measurement(itemsets, noisy, noise, units)
+
+    def publish(
+        self, selected: Sequence[SelectedItemset], units: UnitCount | None = None
+    ) -> Outcome:
+        """Return the outcome of the plan: itemsets with noisy supports, and the noise.
+
+        Itemsets come by descending noisy support, unnamed ones last. Which are left out, the plan
+        says; one that is left out may still be among the subsets or the known itemsets. With a
+        least support only those come whose noisy support reaches it. They are doubtful if the noise
+        alone may have lifted them there.
+
+        Each exact interval covers the true support with 95 % probability by itself. That says
+        nothing about the itemsets which come out because these same noisy supports were high. Of
+        pooled intervals 95 % cover it (`request.pooling`).
+
+        Args:
+            selected: The itemsets selected, with true supports.
+            units: The number of units, if it is released.
+        """
+        step = self.plan.step("supports")
+        named = [itemset for itemset in selected if itemset.items is not None]
+        if step is None or not (named or self.known):
+            # Joint noise releases the number of units, also if nothing was selected.
+            if step is not None and self.plan.joint_noise:
+                noise = SupportNoise.for_mu_squared(step.normal, 1)
+                units = UnitCount.noisy(self.source.units, noise, self.randomness)
+            unmeasured = (Itemset(itemset.items, doubtful=itemset.doubtful) for itemset in selected)
+            return Outcome(tuple(unmeasured), None, units)
+        itemsets = _names_of(named)
+        supports = [itemset.support for itemset in named]
+        besides = [*chain(*self._besides(itemsets))]
+        if besides:
+            itemsets += besides
+            supports += supports_of(GivenItemsets.of(besides), self.source)
+        # It is public by now how many itemsets came out, so the noise is for these alone.
+        measurement = self.measure(itemsets, supports, units)
+        estimates, clear = self._clear_ones(measurement, named)
+        unnamed = [Itemset(None)] * (len(selected) - len(named))
+        subsets, others_known = (
+            tuple(estimate for estimate in estimates if estimate.items in names)
+            for names in map(set, self._besides(_names_of(clear)))
+        )
+        return Outcome(
+            (*clear, *unnamed), measurement.noise, measurement.units, subsets, others_known
+        )
+
+    def _besides(self, itemsets: Sequence[Items]) -> tuple[list[Items], list[Items]]:
+        """Return the subsets of itemsets, if they are released, and known itemsets in neither."""
+        subsets = subsets_of(itemsets) if self.with_subsets else []
+        counted = {*itemsets, *subsets}
+        return subsets, [items for items in self.known if items not in counted]
+
+    def _clear_ones(
+        self, measurement: Measurement, named: Sequence[SelectedItemset]
+    ) -> tuple[list[Itemset], list[Itemset]]:
+        """Return the estimates of all itemsets, and the itemsets that the plan does not leave out.
+
+        The latter come by descending support.
+        """
+        least = self.plan.min_support
+        if least is not None:
+            estimates, candidates = self._reaching(least, measurement, len(named))
+        else:
+            estimates = measurement.estimates()
+            candidates = self._ranked(named, estimates, measurement.noise)
+        leaves_out = self.plan.left_out is LeftOut.UNCLEAR
+        if self.plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
+            leaves_out = all(itemset.doubtful for itemset in candidates)
+        clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
+        # Noise that decided which itemsets are left out must not move those that stay.
+        if least is None and len(clear) == len(named):
+            clear = _pooled(measurement, clear, named)
+        return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
+
+    def _ranked(
+        self,
+        named: Sequence[SelectedItemset],
+        estimates: Sequence[Itemset],
+        noise: SupportNoise,
+    ) -> list[Itemset]:
+        """Return the itemsets selected with their supports, and whether each is doubtful.
+
+        It is if an itemset that was left out may be more frequent.
+
+        estimates: of the itemsets selected, and then of others.
+        """
+        itemsets = [
+            replace(estimate, doubtful=itemset.doubtful)
+            for estimate, itemset in zip(estimates, named, strict=False)
+        ]
+        for selection in self.plan.selections:
+            run, most_left_out = selection.run, selection.shortfall()
+            if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
+                continue
+            places = [
+                place
+                for place, itemset in enumerate(itemsets)
+                if len(itemset.items or ()) in selection.sizes
+            ]
+            least_upper_end = min((_interval(itemsets[place])[1] for place in places), default=0)
+            # Noise that all supports share cancels where two of them are compared.
+            cut = most_left_out + least_upper_end - noise.common_reach
+            for place in places:
+                low, _ = _interval(itemsets[place])
+                itemsets[place] = replace(itemsets[place], doubtful=low == 0 or low <= cut)
+        return itemsets
+
+    def _reaching(
+        self, least: MinSupport, measurement: Measurement, selected: int
+    ) -> tuple[list[Itemset], list[Itemset]]:
+        """Return the itemsets that a least support needs, and those of them that reach it.
+
+        The noisy supports decide which these are as they were drawn, before inclusion changes
+        them. The others are needed for subsets alone. An itemset that reaches it is doubtful if the
+        noise may have lifted it there.
+
+        Args:
+            least: The least support.
+            measurement: All noisy supports; the first of them are of itemsets selected.
+            selected: How many itemsets were selected.
+        """
+        noisy, noise, units = measurement.noisy, measurement.noise, measurement.units
+        threshold = least.threshold(units) * noise.steps
+        reaching = [place for place in range(selected) if noisy[place] >= threshold]
+        places = list(reaching)
+        if self.with_subsets:
+            places += sorted({*range(len(noisy))}.difference(reaching))
+        measurement = measurement.at(places)
+        estimates = measurement.estimates()
+        if least.share is not None and noise.of_units is not None:
+            lowest_shares = [(estimate.share_interval or (0, 1))[0] for estimate in estimates]
+            sure = [lowest >= least.share for lowest in lowest_shares]
+        else:
+            lower = measurement.consistent(noise.reach(least.confidence(units))).lower
+            sure = [least.is_certain(lowest, units) for lowest in lower]
+        marked = [
+            replace(estimate, doubtful=not is_sure)
+            for estimate, is_sure in zip(estimates, sure, strict=True)
+        ]
+        return estimates, marked[: len(reaching)]
 
 
 # -------------------- measuring
@@ -154,94 +326,7 @@ class Measurement:
         return [*map(units.share_interval, wider.lower, wider.upper)]
 
 
-def measured(
-    itemsets: Sequence[Items],
-    supports: Sequence[int],
-    noise: SupportNoise,
-    randomness: Randomness,
-    units: UnitCount | None,
-    true_units: int,
-) -> Measurement:
-    """Return itemsets with noise on their supports, and the number of units.
-
-    Args:
-        itemsets: (k,) itemsets, all different.
-        supports: (k,) their true supports, in units.
-        noise: The noise on each of them.
-        randomness: What it is drawn from.
-        units: The number of units, unless joint noise gives it with the supports.
-        true_units: The true number of units.
-    """
-    if noise.of_units is None:
-        noisy = noisy_supports.release(supports, noise, randomness=randomness)
-    else:
-        noisy, number = noisy_supports.release_with_units(
-            supports, true_units, noise, randomness=randomness
-        )
-        units = UnitCount(max(number, 0), noise.number)
-    return Measurement(itemsets, noisy, noise, units)
-
-
 # -------------------- publishing
-
-
-def publish(
-    plan: ReleasePlan,
-    selected: Sequence[SelectedItemset],
-    randomness: Randomness,
-    units: UnitCount | None = None,
-    count_supports: Callable[[Sequence[Items]], Sequence[int]] | None = None,
-    *,
-    with_subsets: bool = False,
-    known: Sequence[Items] = (),
-    true_units: int = 0,
-) -> Outcome:
-    """Return the outcome of a plan: itemsets with noisy supports, and the noise.
-
-    Itemsets come by descending noisy support, unnamed ones last. Which are left out, the plan
-    says; one that is left out may still be among the subsets or the known itemsets. With a least
-    support only those come whose noisy support reaches it. They are doubtful if the noise alone may
-    have lifted them there.
-
-    Each exact interval covers the true support with 95 % probability by itself. That says nothing
-    about the itemsets which come out because these same noisy supports were high. Of pooled
-    intervals 95 % cover it (`request.pooling`).
-
-    Args:
-        plan: The plan.
-        selected: The itemsets selected, with true supports.
-        randomness: What noise is drawn from.
-        units: The number of units, if it is released.
-        count_supports: Returns the true supports of subsets and known itemsets.
-        with_subsets: Whether the subsets of the itemsets are released too.
-        known: The known itemsets.
-        true_units: The true number of units, which joint noise releases, also if nothing was
-            selected.
-    """
-    step = plan.step("supports")
-    named = [itemset for itemset in selected if itemset.items is not None]
-    if step is None or not (named or known):
-        if step is not None and plan.joint_noise:
-            noise = SupportNoise.for_mu_squared(step.normal, 1)
-            units = UnitCount.noisy(true_units, noise, randomness)
-        unmeasured = (Itemset(itemset.items, doubtful=itemset.doubtful) for itemset in selected)
-        return Outcome(tuple(unmeasured), None, units)
-    itemsets = _names_of(named)
-    supports = [itemset.support for itemset in named]
-    besides = [*chain(*_besides(itemsets, known, with_subsets=with_subsets))]
-    if besides and count_supports is not None:
-        itemsets += besides
-        supports += count_supports(besides)
-    # It is public by now how many itemsets came out, so the noise is for these alone.
-    noise = noise_of(step, len(supports), joint=plan.joint_noise)
-    measurement = measured(itemsets, supports, noise, randomness, units, true_units)
-    estimates, clear = _clear_ones(plan, measurement, named, with_subsets=with_subsets)
-    unnamed = [Itemset(None)] * (len(selected) - len(named))
-    subsets, others_known = (
-        tuple(estimate for estimate in estimates if estimate.items in names)
-        for names in map(set, _besides(_names_of(clear), known, with_subsets=with_subsets))
-    )
-    return Outcome((*clear, *unnamed), noise, measurement.units, subsets, others_known)
 
 
 def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
@@ -249,115 +334,8 @@ def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
     return [itemset.items or () for itemset in itemsets]
 
 
-def _besides(
-    itemsets: Sequence[Items], known: Sequence[Items], *, with_subsets: bool
-) -> tuple[list[Items], list[Items]]:
-    """Return the subsets of itemsets, if they are released, and the known itemsets in neither."""
-    subsets = subsets_of(itemsets) if with_subsets else []
-    counted = {*itemsets, *subsets}
-    return subsets, [items for items in known if items not in counted]
-
-
-def _clear_ones(
-    plan: ReleasePlan,
-    measurement: Measurement,
-    named: Sequence[SelectedItemset],
-    *,
-    with_subsets: bool,
-) -> tuple[list[Itemset], list[Itemset]]:
-    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out.
-
-    The latter come by descending support.
-    """
-    if plan.min_support is not None:
-        estimates, candidates = _reaching(
-            plan.min_support, measurement, len(named), with_subsets=with_subsets
-        )
-    else:
-        estimates = measurement.estimates()
-        candidates = _ranked(plan, named, estimates, measurement.noise)
-    leaves_out = plan.left_out is LeftOut.UNCLEAR
-    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
-        leaves_out = all(itemset.doubtful for itemset in candidates)
-    clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
-    # Noise that decided which itemsets are left out must not move those that stay.
-    if plan.min_support is None and len(clear) == len(named):
-        clear = _pooled(measurement, clear, named)
-    return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
-
-
-def _ranked(
-    plan: ReleasePlan,
-    named: Sequence[SelectedItemset],
-    estimates: Sequence[Itemset],
-    noise: SupportNoise,
-) -> list[Itemset]:
-    """Return the itemsets selected with their supports, and whether each is doubtful.
-
-    It is if an itemset that was left out may be more frequent.
-
-    estimates: of the itemsets selected, and then of others.
-    """
-    itemsets = [
-        replace(estimate, doubtful=itemset.doubtful)
-        for estimate, itemset in zip(estimates, named, strict=False)
-    ]
-    for selection in plan.selections:
-        run, most_left_out = selection.run, selection.shortfall()
-        if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
-            continue
-        places = [
-            place
-            for place, itemset in enumerate(itemsets)
-            if len(itemset.items or ()) in selection.sizes
-        ]
-        least_upper_end = min((_interval(itemsets[place])[1] for place in places), default=0)
-        # Noise that all supports share cancels where two of them are compared.
-        cut = most_left_out + least_upper_end - noise.common_reach
-        for place in places:
-            low, _ = _interval(itemsets[place])
-            itemsets[place] = replace(itemsets[place], doubtful=low == 0 or low <= cut)
-    return itemsets
-
-
 def _interval(itemset: Itemset) -> tuple[int, int]:
     return itemset.interval or (0, 0)
-
-
-def _reaching(
-    least: MinSupport, measurement: Measurement, selected: int, *, with_subsets: bool
-) -> tuple[list[Itemset], list[Itemset]]:
-    """Return the itemsets that a least support needs, and those of them that reach it.
-
-    The noisy supports decide which these are as they were drawn, before inclusion changes them.
-    The others are needed for subsets alone. An itemset that reaches it is doubtful if the noise may
-    have lifted it there.
-
-    Args:
-        least: The least support.
-        measurement: All noisy supports; the first of them are of itemsets selected.
-        selected: How many itemsets were selected.
-        with_subsets: Whether subsets are released too.
-    """
-    noisy, noise, units = measurement.noisy, measurement.noise, measurement.units
-    threshold = least.threshold(units) * noise.steps
-    reaching = [place for place in range(selected) if noisy[place] >= threshold]
-    places = list(reaching)
-    if with_subsets:
-        places += sorted({*range(len(noisy))}.difference(reaching))
-    measurement = measurement.at(places)
-    estimates = measurement.estimates()
-    if least.share is not None and noise.of_units is not None:
-        lowest_shares = [(estimate.share_interval or (0, 1))[0] for estimate in estimates]
-        sure = [lowest >= least.share for lowest in lowest_shares]
-    else:
-        lower = measurement.consistent(noise.reach(least.confidence(units))).lower
-        sure = [least.is_certain(lowest, units) for lowest in lower]
-    marked = [
-        replace(estimate, doubtful=not is_sure)
-        for estimate, is_sure in zip(estimates, sure, strict=True)
-    ]
-    return estimates, marked[: len(reaching)]
 
 
 def _pooled(

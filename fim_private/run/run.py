@@ -51,12 +51,10 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.options import MAX_WORK
 from fim_private.options.declaration import OptionValues
-from fim_private.reading.databases import check_query
-from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading, reading_of
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
-from fim_private.request.groups import Promise
+from fim_private.request.groups import Promise, Target
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import (
     Scope,
@@ -65,7 +63,7 @@ from fim_private.request.scope import (
     excluded_items,
     rows_read,
 )
-from fim_private.run.engines import LOCAL, SQL, Engine, Opened
+from fim_private.run.engines import SQL, Engine, Opened
 from fim_private.run.outcome import Outcome
 
 
@@ -128,8 +126,6 @@ class Run:
         reading = reading_of(values)
         self.by_user = counts_users(self.data, values)
         _check_times(reading, values["neighbors"])
-        if self.engine.name == LOCAL:
-            check_query(source_of(self.data), values["query"])
         from_query = self.engine.reads_query(reading)
         self.reading = replace(reading, from_query=from_query)
         self.where, self.all_rows = rows_read(self.data, self.reading)
@@ -295,22 +291,27 @@ class Run:
     def release(
         self,
         opened: Opened,
-        plan: ReleasePlan,
+        spending: Spending,
         published: Outcome,
-        *,
+        target: Target,
         mechanism: str,
-        sizes: tuple[int, ...],
-        neighbors: str,
     ) -> Release:
-        """Return what a plan published, with its guarantee."""
-        units = published.units
+        """Return what the plan of some spending published, with its guarantee."""
+        plan, units, least = spending.plan, published.units, target.min_support
         return Release(
             mechanism=mechanism,
-            sizes=sizes,
+            sizes=target.sizes,
+            top=target.top,
+            union=target.union,
+            keep_all=target.keep_all,
+            with_parts=target.rules,
+            min_support=None if least is None else least.as_given,
+            threshold=None if least is None else least.threshold(units),
+            shortfall=plan.shortfall,
             cost=plan.cost,
             zcdp=plan.stated_zcdp,
             shares=plan.steps,
-            neighbors=neighbors,
+            neighbors=spending.promise.neighbors,
             privacy_unit=opened.unit,
             private=self.randomness.private,
             missing_user=opened.source.missing_user,

@@ -38,9 +38,10 @@ from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import NoisyCounts, WeightedItemsets
 from fim_private.request import supports as noisy_supports
+from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
-from fim_private.run import outcome
+from fim_private.run.outcome import Execution
 
 GRID = laws.GRID
 # The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are
@@ -651,14 +652,15 @@ def list_is_ignored(patch: Patch) -> None:
 
 def known_if_they_occur(patch: Patch) -> None:
     """Known itemsets that nobody has get no support."""
-    whole = outcome.publish
+    whole = Execution.publish
 
-    def occurring(*given: Any, known: Any, **more: Any) -> Any:
-        supports = given[-1](known) if known else []
+    def occurring(steps: Execution, *given: Any) -> Any:
+        known = steps.known
+        supports = supports_of(GivenItemsets.of(known), steps.source) if known else []
         there = [each for each, support in zip(known, supports, strict=True) if support]
-        return whole(*given, known=there, **more)
+        return whole(replace(steps, known=there), *given)
 
-    patch.setattr(outcome, "publish", occurring)
+    patch.setattr(Execution, "publish", occurring)
 
 
 def clip_by_basket(patch: Patch) -> None:
@@ -756,7 +758,7 @@ def noise_without_parts(patch: Patch) -> None:
 
 def plain_units(patch: Patch) -> None:
     """The number of units leaves as it is."""
-    patch.setattr(outcome, "unit_count", lambda _, source, *__, **___: UnitCount(source.units))
+    patch.setattr(Execution, "unit_count", lambda steps, **_: UnitCount(steps.source.units))
 
 
 def supports_follow(

@@ -14,7 +14,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ from fim_private.release.page import page
 from fim_private.release.rules import METRICS, RuleCounts, bounds, rules_of, rules_rows
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
-from fim_private.run.outcome import measured
+from fim_private.run.outcome import Execution
 
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
 
@@ -102,6 +103,8 @@ def test_each_interval_of_a_rule_holds(kind: str, noisy_units: bool) -> None:
     moving = kind == "two normals"
     sets = [tuple(sorted(items)) for items in TRUE]
     randomness = Randomness.seeded(5)
+    plan, source = SimpleNamespace(noise=lambda _: made), SimpleNamespace(units=UNITS)
+    execution = Execution(cast(Any, plan), cast(Any, source), randomness)
     mined = fim.mine(SHOP, **MINED)
     runs, held, of_all = 400, dict[Any, int](), 0
     for _ in range(runs):
@@ -110,7 +113,7 @@ def test_each_interval_of_a_rule_holds(kind: str, noisy_units: bool) -> None:
             if noisy_units and not moving
             else UnitCount(UNITS)
         )
-        measurement = measured(sets, [*TRUE.values()], made, randomness, before, UNITS)
+        measurement = execution.measure(sets, [*TRUE.values()], before)
         count = measurement.units
         assert count is not None
         estimates = measurement.estimates()

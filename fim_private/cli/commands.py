@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fim_private import __version__
+import fim_private as fim
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
 from fim_private.display import printable
@@ -77,7 +77,7 @@ def run() -> int:
     state: dict[str, object] = {}
 
     def spell(name: str) -> str:
-        return as_typed(name) + parsing.origin(state.get(parsing.CONTEXT), name)
+        return as_typed(name) + parsing.origin(state, name)
 
     writing.begin(spell)
     code = parsing.USAGE_ERROR
@@ -103,7 +103,7 @@ def run() -> int:
         message = " ".join(format_message().split())
         option = getattr(error, "param", None)
         if option is not None:
-            message += parsing.origin(state.get(parsing.CONTEXT), option.name)
+            message += parsing.origin(state, option.name)
     else:
         writing.tell_written()
         return code if isinstance(code, int) else 0
@@ -134,7 +134,7 @@ def _print_version(is_asked: bool) -> None:
     if is_asked:
         from fim_private.counting import active_counter
 
-        typer.echo(f"fim-private {__version__} ({active_counter()} counter)")
+        typer.echo(f"fim-private {fim.__version__} ({active_counter()} counter)")
         raise typer.Exit
 
 
@@ -233,11 +233,10 @@ def inspect(data: Purchases, **typed: Any) -> None:
     It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
     """
     from fim_private.output.inspections import command_for, render_inspection
-    from fim_private.reading.inspection import inspect as inspect_source
 
     writing.hold_process(typed["max_memory"])
     with writing.output_of(typed, data) as output:
-        seen = inspect_source(data, **_given(typed))
+        seen = fim.inspect(data, **_given(typed))
         output.show(
             seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen)
         )
@@ -275,7 +274,6 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     """Release the most frequent itemsets, with differential privacy for each basket or, with
     --user, for each user.
     """
-    from fim_private.mining.mine import mine as mine_release
     from fim_private.reading.locations import source_of
     from fim_private.reading.purchases import reads_users
 
@@ -293,7 +291,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     # The outputs are tried before any privacy is spent.
     with writing.output_of(typed, data, endings=writing.FORMS) as output:
         with _spending(typed, "Counting itemsets") as request:
-            release = mine_release(data, **request)
+            release = fim.mine(data, **request)
         output.show_release(release, limits, spelled)
     if release.abstained:
         if not writing.is_screen(typed["output"]):  # which shows it already
@@ -350,12 +348,10 @@ def count(data: Purchases, **typed: Any) -> None:
     The itemsets must be public. Do not take them from the data: `fim-private mine` does that with a
     guarantee.
     """
-    from fim_private.mining.count import count as count_release
-
     # The output fails before any privacy is spent.
     with writing.output_of(typed, data, endings=writing.FORMS) as output:
         with _spending(typed, "Counting itemsets") as request:
-            release = count_release(data, **request)
+            release = fim.count(data, **request)
         output.show_release(release)
 
 
@@ -406,11 +402,9 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
 
     With --rules it shows association rules, if the release was mined with --rules.
     """
-    from fim_private.release.saved import load
-
     limits = rule_limits(typed)
     with writing.output_of(typed, release_file, endings=writing.FORMS) as output:
-        output.show_release(load(release_file), limits)
+        output.show_release(fim.load(release_file), limits)
 
 
 @command(
@@ -435,11 +429,10 @@ def report(
     """
     from fim_private.release.page import report_page
     from fim_private.release.rules import least_asked
-    from fim_private.release.saved import load
 
     limits = least_asked(typed["min_confidence"], typed["min_lift"])
     writing.check_page(typed["output"], "output")
-    first, *later = map(load, release_files)
+    first, *later = map(fim.load, release_files)
     release = [first, *later] if later else first
     made = report_page(release, limits, title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
@@ -465,20 +458,17 @@ def changes(
     It spends nothing: no data is read.
     """
     from fim_private.output.releases import render_changes
-    from fim_private.release.changes import between, changes
+    from fim_private.release.changes import between
     from fim_private.release.page import changes_page
 
-    pair, keep_all = typed["between"], typed["keep_all"]
+    pair = typed["between"]
     if (after is None) == (pair is None):
         raise ParameterError(
             f"name two releases, or one of several segments and {parameter('between')}"
         )
     with writing.output_of(typed, before, after) as output:
-        if pair is not None:
-            differences = changes(*between(before, pair), keep_all=keep_all)
-        else:
-            assert after is not None
-            differences = changes(before, after, keep_all=keep_all)
+        releases = (before, after) if pair is None else between(before, pair)
+        differences = fim.changes(*releases, keep_all=typed["keep_all"])
         output.show(differences.to_dict(), partial(render_changes, differences))
         output.show_page(partial(changes_page, differences))
 
@@ -493,10 +483,8 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     `fim-private mine` and `fim-private count` charge it with --ledger, before they count
     anything, and refuse what would overspend it.
     """
-    from fim_private.ledger.ledger import Ledger
-
     with writing.destination(None) as write:
-        made = Ledger.create(path, **_given(typed)).statement()
+        made = fim.Ledger.create(path, **_given(typed)).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
         write.send(writing.screen_for(None).render(lines))
 
@@ -511,16 +499,15 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It says nothing
     about the data.
     """
-    from fim_private.ledger.ledger import Ledger
     from fim_private.output.ledgers import render_statement
 
     verify = typed["verify"]
     with writing.output_of(typed, path) as output:
-        statement = Ledger(path).statement(verify=verify)
+        statement = fim.Ledger(path).statement(verify=verify)
         values = statement.to_dict()
         if verify:
             values["verified"] = True
-        output.show(values, lambda screen: render_statement(statement, screen, verified=verify))
+        output.show(values, partial(render_statement, statement, verified=verify))
 
 
 @command(

@@ -175,13 +175,14 @@ def source_of(context: Context, name: str) -> str:
     return str(source.name)
 
 
-def origin(context: Context | None, name: str) -> str:
+def origin(state: Mapping[str, Any], name: str) -> str:
     """Return in brackets where the value of a parameter is from, if it was not typed: a variable or
     a file's key.
 
-    context: None if no parameter was read.
+    state: the object that all contexts share.
     """
-    if context is None:
+    context = state.get(CONTEXT)
+    if context is None:  # no parameter was read
         return ""
     source = source_of(context, name)
     if source == "ENVIRONMENT":
@@ -266,14 +267,13 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
     """
     if value is None or ctx.resilient_parsing:
         return value
-    commands = dict(commands_of(ctx.find_root().command))
+    commands = [*commands_of(ctx.find_root().command)]
     values: dict[str, object] = {}
     places: dict[str, str] = {}
-    keys = _keys(value, _toml(value), commands)
-    for key in sorted(keys, key=lambda key: len(key.table)):
+    for key in sorted(_keys(value, _toml(value)), key=lambda key: len(key.table)):
         takers = [
             (command, option)
-            for path, command in commands.items()
+            for path, command in commands
             if path == key.table or (len(path) == 1 and not key.table)
             for option in command.params
             if key_of(option) == key.name.replace("-", "_") != "config"
@@ -308,23 +308,13 @@ def _toml(name: str) -> dict[str, Any]:
         raise DataError(f"{shown(name)} is no TOML: {reason}") from None
 
 
-def _keys(
-    file: str,
-    table: Mapping[str, Any],
-    commands: Mapping[tuple[str, ...], Any],
-    path: tuple[str, ...] = (),
-) -> Iterator[_Key]:
+def _keys(file: str, table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[_Key]:
     """Yield each key of a table, and of the tables within it."""
     for name, value in table.items():
-        inner = (*path, name)
-        if not isinstance(value, dict):
-            yield _Key(file, path, name, value)
-        elif any(command[: len(inner)] == inner for command in commands):
-            yield from _keys(file, value, commands, inner)
+        if isinstance(value, dict):
+            yield from _keys(file, value, (*path, name))
         else:
-            raise ParameterError(
-                f"{shown(file)} has a table {shown('.'.join(inner))}, which is no command"
-            )
+            yield _Key(file, path, name, value)
 
 
 def _as_typed(key: _Key, option: Parameter) -> str | list[str]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+import fim_private as fim
 from fim_private.display import as_json, printable
 from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
 from fim_private.options.declaration import OptionValues
@@ -29,7 +30,6 @@ from fim_private.options.outputs import FORM_OF_ENDING, Intervals, ReleaseFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
-    from fim_private.ledger.ledger import Ledger
     from fim_private.output.releases import Spelled
     from fim_private.output.screen import Screen
     from fim_private.release.forms import AnyRelease
@@ -76,7 +76,7 @@ class Write:
 # The files of the command that runs, in the order of its options, and whether each is written; and
 # its ledgers, by path.
 _written: dict[str, bool] = {}
-_ledgers: dict[str, Ledger] = {}
+_ledgers: dict[str, fim.Ledger] = {}
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 # The form that each ending of --output stands for; without one it is a table.
@@ -264,7 +264,7 @@ def check_page(page: Path | None, option: str) -> None:
         )
 
 
-def ledger_of(options: OptionValues) -> Ledger | None:
+def ledger_of(options: OptionValues) -> fim.Ledger | None:
     """Return the ledger that options name; None for none. The command ends with what is left in it,
     if it was charged.
     """
@@ -274,9 +274,7 @@ def ledger_of(options: OptionValues) -> Ledger | None:
             if options[name]:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('ledger')}")
         return None
-    from fim_private.ledger.ledger import Ledger
-
-    ledger = Ledger(path, allow_other_unit=options["allow_other_unit"], again=options["again"])
+    ledger = fim.Ledger(path, allow_other_unit=options["allow_other_unit"], again=options["again"])
     _ledgers[path] = ledger
     return ledger
 

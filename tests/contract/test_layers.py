@@ -55,7 +55,7 @@ MAY_IMPORT = {
         "errors options display dp spectrum reading counting mechanisms selecting request release "
         "run"
     ),
-    "cli": "errors options display reading counting mining planning auditing ledger "
+    "cli": "errors options display reading counting mining planning auditing "
     "output release "
     "spark learning whole_files",
 }

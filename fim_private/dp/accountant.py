@@ -287,7 +287,7 @@ Partition = tuple[str, tuple[str, ...], str | None]
 Reach = tuple[Partition, int, int]
 # What entries have spent of the units that they reach, by the names of SUMS; None reaches all.
 Spent = Mapping[Reach | None, Mapping[str, Fraction]]
-_NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
+NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
 
 
 def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Exact]:
@@ -298,14 +298,6 @@ def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Exact]:
         "rho": zcdp.rho,
         "zcdp_delta": zcdp.delta,
     }
-
-
-def added(spent: Spent, entries: Iterable[tuple[Reach | None, Mapping[str, Exact]]]) -> Spent:
-    """Return what is spent with more entries, each with the units that it reaches and its sums."""
-    total = dict(spent)
-    for reach, sums in entries:
-        total[reach] = both(total.get(reach, _NO_SUMS), sums)
-    return total
 
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -319,7 +311,7 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
     A unit has one day in each partition, so that only what reaches that day adds up. Source:
     docs/privacy.md, Theorem 29.
     """
-    total = dict(spent.get(None, _NO_SUMS))
+    total = dict(spent.get(None, NO_SUMS))
     low, high = (0, 0) if at is None else at[1:]
     partitions: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = {}
     for reach, sums in spent.items():
@@ -343,7 +335,7 @@ def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict
         for first, last, sums in stretches
         for day, sign in ((first, 1), (last + 1, -1))
     ]
-    today, most = dict(_NO_SUMS), dict(_NO_SUMS)
+    today, most = dict(NO_SUMS), dict(NO_SUMS)
     # What ends comes before what begins on the same day.
     for _, sign, sums in sorted(changes, key=lambda change: change[:2]):
         for name in SUMS:

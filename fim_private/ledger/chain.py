@@ -223,7 +223,7 @@ class Entry(Charge):
             record["unit_columns"] = tuple(record["unit_columns"])
         if "span" in record:
             span = record["span"]
-            record["span"] = Span(**{**span, "baskets": tuple(span["baskets"])})
+            record["span"] = Span(**span | {"baskets": tuple(span["baskets"])})
         entry = cls(**record, cost=cost, zcdp=zcdp)
         _ = entry.reach  # raises for no period
         if entry.hash != hashed(text):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import reduce
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from sqlite3 import Connection
+from typing import Self
 from uuid import uuid4
 
 from fim_private.dp.accountant import SUMS, both
@@ -33,9 +33,6 @@ from fim_private.ledger.chain import (
 from fim_private.ledger.statement import Statement
 from fim_private.ledger.storage import LastSeen
 from fim_private.periods import KINDS
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
@@ -256,7 +253,7 @@ class Ledger:
             number, previous = before.seen.entries + 1, before.seen.hash
             entry = Entry(number=number, time=_now(), previous=previous, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
-            before = before.after(entry)
+            before = before.after([entry])
             entries.append(entry)
         if not self._again:
             self._check_new(entries, connection)
@@ -323,7 +320,7 @@ class Ledger:
             rows = storage.entries(connection, after=seen.entries)
             chain = verified_chain(rows, seen.entries, seen.hash)
             before = Statement(self._name, terms, seen, first, closed=closed)
-            self._known = reduce(Statement.after, chain, before)
+            self._known = before.after(chain)
         except NO_RECORD:
             raise self._damaged() from None
         if verify or self._known.seen.entries - seen.entries >= _MANY:

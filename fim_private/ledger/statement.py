@@ -9,7 +9,7 @@ from itertools import chain
 from typing import ClassVar
 
 from fim_private.display import JsonObject, Table
-from fim_private.dp.accountant import SUMS, Reach, added, most_spent
+from fim_private.dp.accountant import NO_SUMS, SUMS, Reach, both, most_spent
 from fim_private.dp.charge import Left, of_many
 from fim_private.dp.composition import root_below
 from fim_private.dp.cost import (
@@ -60,14 +60,16 @@ class Statement:
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
 
-    def after(self, entry: Entry) -> Statement:
-        """Return that of a ledger with one more entry, which is known to follow."""
-        seen, first = self.seen, self.first or entry
-        columns = seen.unit_columns
-        if columns is None:
-            columns = entry.unit_columns
-        spent = added(seen.spent, [(entry.reach, entry.sums)])
-        seen = LastSeen(entry.number, entry.hash, seen.terms, first.hash, columns, spent)
+    def after(self, entries: Iterable[Entry]) -> Statement:
+        """Return that of a ledger with more entries, which are known to follow."""
+        seen, first, columns = self.seen, self.first, self.seen.unit_columns
+        spent = dict(seen.spent)
+        for entry in entries:
+            first = first or entry
+            if columns is None:
+                columns = entry.unit_columns
+            spent[entry.reach] = both(spent.get(entry.reach, NO_SUMS), entry.sums)
+            seen = LastSeen(entry.number, entry.hash, seen.terms, first.hash, columns, spent)
         return replace(self, seen=seen, first=first)
 
     @property

@@ -15,17 +15,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from sqlite3 import Connection, Error, OperationalError, connect
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fim_private.dp.accountant import SUMS, Reach, Spent
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
 from fim_private.ledger.chain import NO_RECORD
 from fim_private.whole_files import put_in_place, staged, sync_folder
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection, Error
-
 
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
@@ -240,11 +237,9 @@ def _readable(path: Path) -> Connection:
     """Connect to a file, also where it and its folder are read-only; nothing can be written there
     then.
     """
-    import sqlite3
-
     try:
         return _connected(path, "rw")
-    except sqlite3.OperationalError as error:
+    except OperationalError as error:
         log = path.with_name(f"{path.name}-wal")
         if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or (log.exists() and log.stat().st_size):
             raise
@@ -254,12 +249,10 @@ def _readable(path: Path) -> Connection:
 
 def _connected(path: Path, mode: str) -> Connection:
     """Connect to a file of that name, absolute, which need not be a ledger."""
-    import sqlite3
-
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     # A file that was tampered with may have pages that lead back to themselves, without an end.
     left = iter(range((_STEPS + path.stat().st_size) // _STRIDE))
-    connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+    connection = connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
     connection.set_progress_handler(lambda: next(left, None) is None, _STRIDE)
     try:
         connection.executescript(
@@ -283,8 +276,6 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     """Turn what SQLite and the system say of a ledger into a LedgerError. deed: what was tried,
     such as "read".
     """
-    import sqlite3
-
     where = f"cannot {deed} the ledger {shown(str(path))}"
     try:
         yield
@@ -305,7 +296,7 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
-    except sqlite3.Error as error:
+    except Error as error:
         kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 

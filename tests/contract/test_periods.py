@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 from sources import ANY_ROWS, WRITERS, units_of
 
 import fim_private as fim
-from fim_private.dp.accountant import SUMS, added, cost_of_units, most_spent
+from fim_private.dp.accountant import SUMS, cost_of_units, most_spent
 from fim_private.dp.charge import Span
 from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, ParameterError
-from fim_private.ledger.chain import Entry
+from fim_private.ledger.chain import Entry, Terms
+from fim_private.ledger.statement import Statement
+from fim_private.ledger.storage import LastSeen
 from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
 from fim_private.reading import purchases, record_batches, transactions
 from fim_private.reading.locations import source_of
@@ -34,6 +36,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 
 EPOCH = date(1970, 1, 1)
+EMPTY = Statement("a.ledger", cast(Terms, None), LastSeen(0, "", "", "", None, {}))
 days = st.integers(-40_000, 80_000)
 
 
@@ -376,7 +379,7 @@ def test_the_ledger_adds_up_as_unit_by_unit(
     if per is not None:
         charged = [(span and replace(span, per=per), cost) for span, cost in charged]
     entries = [entry(span, cost, unit="user" if per else "basket") for span, cost in charged]
-    spent = added({}, [(one.reach, one.sums) for one in entries])
+    spent = EMPTY.after(entries).seen.spent
     units = [{"sold_at": sold, "paid_at": paid} for sold in DAYS for paid in EDGES]
     columns = {one.span.time for one in entries if one.span is not None}
     if columns != {"sold_at", "paid_at"}:
@@ -411,7 +414,7 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
     weeks = [Span("t", ("b",), None, name) for name in ("2026-W45", "2026-W46")]
 
     def spent(entries: list[Entry]) -> Fraction:
-        return most_spent(added({}, [(one.reach, one.sums) for one in entries]))["epsilon"]
+        return EMPTY.after(entries).spent["epsilon"]
 
     assert spent([entry(week, cost) for week, cost in zip(weeks, (2, 3), strict=True)]) == 3
     assert spent([entry(week, 2, neighbors="replace-one") for week in weeks]) == 4

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Unpack
 
 from fim_private.dp.arguments import flag
-from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
@@ -72,7 +71,11 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         with_count=with_count and not promise.units_are_public,
         joint_noise=promise.neighbors == Neighbors.ADD_REMOVE,
     )
-    recorded = _recorded(number, promise.budget, with_count=with_count)
+    recorded: dict[str, object] = {"itemsets": number}  # how many they are, and not which
+    if not with_count:
+        recorded["count"] = False
+    if promise.budget.rho:
+        recorded["rho"] = at_least(promise.budget.rho)
     spending = Spending("count", promise, plan, recorded)
     with run.charged(spending, scope) as ((opened,), charged):
         execution = Execution(plan, opened.source, run.randomness)
@@ -85,13 +88,3 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     release = replace(release, charged=charged)
     run.warn_of_noisy_units(plan.cost, [release])
     return release
-
-
-def _recorded(number: int, budget: PrivacyBudget, *, with_count: bool) -> dict[str, object]:
-    """Return what a ledger records of a count: how many itemsets, and not which."""
-    recorded: dict[str, object] = {"itemsets": number}
-    if not with_count:
-        recorded["count"] = False
-    if budget.rho:
-        recorded["rho"] = at_least(budget.rho)
-    return recorded

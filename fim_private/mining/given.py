@@ -148,8 +148,10 @@ def _checked(values: Iterable[object], source: _Source) -> GivenItemsets:
 
 
 def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
-    if isinstance(itemsets, Release | SegmentedRelease):
-        return _of_release(itemsets, source)
+    if isinstance(itemsets, SegmentedRelease):
+        raise source.refuse(_SEVERAL)
+    if isinstance(itemsets, Release):
+        return itemsets_of(itemsets)
     if InMemory(itemsets).kind in ("pandas.DataFrame", "polars.DataFrame"):
         return _of_table(itemsets.columns, itemsets.__getitem__, source)
     if isinstance(itemsets, pa.RecordBatchReader):
@@ -168,22 +170,16 @@ def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
     )
 
 
-def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[Items]:
-    if isinstance(release, SegmentedRelease):
-        raise source.refuse(_SEVERAL)
-    return itemsets_of(release)
-
-
 def _of_file(file: File, source: _Source) -> Iterable[object]:
     path = file.path
     if path.suffix.lower() == ".json":
-        return _of_release(load(path), source)
+        return _of_object(load(path), source)
     file = open_file(file)
     if file.form == "text":
         return _of_text(file, source)
     table = file_table(file, Reading(head=True))
     if METADATA in (table.schema.metadata or {}):
-        return _of_release(load(path), source)
+        return _of_object(load(path), source)
 
     def column(name: str) -> list[object]:
         columns = Roles(None, (name,)).wanted
@@ -401,7 +397,7 @@ def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
     """Return the itemset in a line: a set, or items between delimiters. where: what errors call the
     line.
     """
-    itemset = set_in(line, ("{}", "[]"))
+    itemset = set_in(_without_quotes(line.strip()), ("{}", "[]"))
     if itemset is not None:
         return itemset
     _check_separators(line, delimiter, where)
@@ -409,12 +405,7 @@ def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
         # Bytes are split at ASCII white space only, as purchases are.
         return [token.decode() for token in line.encode().split()]
     reader = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
-    fields = [field.strip() for field in next(reader)]
-    if len(fields) == 1:
-        itemset = set_in(fields[0], ("{}", "[]"))
-    if itemset is not None:
-        return itemset
-    return [field for field in fields if field]
+    return [field.strip() for field in next(reader) if field.strip()]
 
 
 def _check_separators(line: str, delimiter: str | None, where: str) -> None:
@@ -445,6 +436,9 @@ def _check_separators(line: str, delimiter: str | None, where: str) -> None:
 
 # -------------------- the public list of items
 
+# The options that say how a list is read.
+_OF_A_LIST = ("catalogue_item", "catalogue_label", "catalogue_query")
+
 
 def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     """Return the items that are public, and what a release states of the list; None where there is
@@ -455,13 +449,12 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     Warns of a release that was not private.
     """
     catalogue = run.values["catalogue"]
-    names = ("catalogue_item", "catalogue_label", "catalogue_query")
-    named = {name: run.values[name] for name in names if run.values[name] is not None}
     if flag("items_are_public", run.values["items_are_public"]):
-        _check_items_are_public(run, named)
+        _check_items_are_public(run)
         items = read_every_item(source_of(run.data), run.reading)
         return items, Listed(items_are_public=True)
-    _check_named(named, catalogue)
+    named = {name: run.values[name] for name in _OF_A_LIST if run.values[name] is not None}
+    item, label = _checked_columns(named, catalogue)
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
@@ -474,7 +467,6 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         return _items_of_release(run, release, named)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
-    item, label = named.get("catalogue_item"), named.get("catalogue_label")
     try:
         listed = read_item_list(
             source_of(catalogue),
@@ -489,22 +481,14 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of "
             f"its columns in the first line)"
         ) from None
-    source = file_name(run.values["catalogue"])
+    source = file_name(catalogue)
     return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
 
 
-def _check_items_are_public(run: Run, named: Mapping[str, object]) -> None:
-    """Raise ParameterError if the items of the purchases cannot be the list.
-
-    named: the options for the columns of a list that were given.
-    """
-    lists = {
-        "catalogue": run.values["catalogue"],
-        **named,
-        "universe_size": run.values["universe_size"],
-    }
-    for name, value in lists.items():
-        if value is not None:
+def _check_items_are_public(run: Run) -> None:
+    """Raise ParameterError if the items of the purchases cannot be the list."""
+    for name in ("catalogue", *_OF_A_LIST, "universe_size"):
+        if run.values[name] is not None:
             raise ParameterError(
                 f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter "
                 f"takes the items from the purchases"
@@ -516,8 +500,11 @@ def _check_items_are_public(run: Run, named: Mapping[str, object]) -> None:
         )
 
 
-def _check_named(named: Mapping[str, object], catalogue: object) -> None:
-    """Raise ParameterError for columns of a list that is not there, or that contradict."""
+def _checked_columns(named: Mapping[str, str], catalogue: object) -> tuple[str | None, str | None]:
+    """Return the columns of the items and of their labels.
+
+    Raises ParameterError for columns of a list that is not there, or that contradict.
+    """
     for name, value in named.items():
         if catalogue is None:
             raise ParameterError(
@@ -535,6 +522,7 @@ def _check_named(named: Mapping[str, object], catalogue: object) -> None:
             f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column "
             f"of the items that have these labels"
         )
+    return item, label
 
 
 def _items_of_release(

@@ -57,10 +57,7 @@ def mine(
 
 
 @takes(AllMineOptions)
-def mine(
-    data: object,
-    **options: Unpack[AllMineOptions],
-) -> Release | SegmentedRelease:
+def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | SegmentedRelease:
     """Release the most frequent itemsets, (epsilon, delta)-differentially private for each basket
     or each user.
 

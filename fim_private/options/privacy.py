@@ -14,7 +14,7 @@ from fim_private.options import (
     RELATIONS,
     UNITS,
 )
-from fim_private.options.declaration import Option, asked, audited, budget, of_ledger, shown
+from fim_private.options.declaration import Option, audited, budget, of_ledger, shown
 from fim_private.periods import KINDS
 
 
@@ -52,18 +52,6 @@ class RhoOption(TypedDict, total=False):
         budget(
             "The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The "
             "release states the ε that follows."
-        ),
-    ]
-
-
-class RhoOptions(RhoOption, total=False):
-    """The budget of a release in zCDP, and whether it also buys the number of units."""
-
-    count: Annotated[
-        bool,
-        asked(
-            "Release the number of baskets (or users), so that supports are shares. It is free if "
-            "supports have normal noise; otherwise it takes 5 % of the budget."
         ),
     ]
 

@@ -222,45 +222,6 @@ class ExcludeOptions(TypedDict, total=False):
     ]
 
 
-class SegmentOptions(TypedDict, total=False):
-    """Segments, each with its own release."""
-
-    by: Annotated[
-        str | None,
-        counts(
-            "Column of segments, such as stores. Each segment gets its own release, all under one "
-            "budget.",
-            "COLUMN",
-        ),
-    ]
-    segments: Annotated[
-        object,
-        counts(
-            "With --by: a public list of segments. Rows of other segments are not read.", "A,B,..."
-        ),
-    ]
-    max_segments: Annotated[
-        int | None,
-        counts(
-            "How many segments a basket (or user) counts in at most: those with most of its "
-            "baskets. Each release gets 1/N of the budget. By default N is 1."
-        ),
-    ]
-
-
-class PeriodsOption(TypedDict, total=False):
-    """The periods that each have a release of their own."""
-
-    periods: Annotated[
-        object,
-        counts(
-            "With --time: a release of each of these, such as 2026-W40..2026-W46 or "
-            "2026-10,2026-11.",
-            "A..B",
-        ),
-    ]
-
-
 class EngineOptions(TypedDict, total=False):
     """The engine that counts, and how much work it may do."""
 

@@ -5,15 +5,13 @@ from fractions import Fraction
 from typing import Annotated, TypedDict
 
 from fim_private.options import CHOOSING, CONFIDENCE, SIZE, TOP, VOTES
-from fim_private.options.declaration import asked, planned, public
-from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption, RhoOptions
+from fim_private.options.declaration import asked, counts, planned, public
+from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption
 from fim_private.options.purchases import (
     BasketOptions,
     EngineOptions,
     ExcludeOptions,
-    PeriodsOption,
     ReadingOptions,
-    SegmentOptions,
     TimeOptions,
 )
 
@@ -61,6 +59,13 @@ class AskedOptions(TypedDict, total=False):
     ]
     keep_all: Annotated[
         bool, asked("Keep itemsets whose noisy support does not stand out from zero.")
+    ]
+    count: Annotated[
+        bool,
+        asked(
+            "Release the number of baskets (or users), so that supports are shares. It is free if "
+            "supports have normal noise; otherwise it takes 5 % of the budget."
+        ),
     ]
 
 
@@ -114,8 +119,47 @@ class CapOptions(TypedDict, total=False):
     ]
 
 
-class MechanismOptions(TypedDict, total=False):
-    """Which mechanism, and which items are public."""
+class GivenOptions(TypedDict):
+    """What `count` counts."""
+
+    itemsets: Annotated[
+        object,
+        asked(
+            "Public list of itemsets: text with one a line, items separated by commas (.csv) or "
+            "spaces (.dat, .txt). Or a release (.json), or a table as mlxtend and arules write "
+            "it. A table has a column itemsets or items, or the two sides of rules.",
+            "FILE",
+            default=...,
+        ),
+    ]
+
+
+class QuestionOptions(TypedDict):
+    """The question that a vote answers."""
+
+    question: Annotated[
+        str,
+        asked(
+            "highest-lift (a pair of items), highest-confidence (a rule of two items) or "
+            "most-frequent (an itemset of --size).",
+            "NAME",
+            default=...,
+            values=("highest-lift", "highest-confidence", "most-frequent"),
+        ),
+    ]
+    min_share: Annotated[
+        str | None,
+        asked(
+            "For highest-lift and highest-confidence: ask only about pairs with at least this "
+            "share of a block, 0.04 or 4%.",
+            "SHARE",
+        ),
+    ]
+    size: Annotated[int | None, asked("For most-frequent: items per itemset, by default 2.")]
+
+
+class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOptions, total=False):
+    """The options of `mine` that make its request, which a ledger records."""
 
     mechanism: Annotated[
         str,
@@ -184,51 +228,6 @@ class MechanismOptions(TypedDict, total=False):
     ]
 
 
-class GivenOptions(TypedDict):
-    """What `count` counts."""
-
-    itemsets: Annotated[
-        object,
-        asked(
-            "Public list of itemsets: text with one a line, items separated by commas (.csv) or "
-            "spaces (.dat, .txt). Or a release (.json), or a table as mlxtend and arules write "
-            "it. A table has a column itemsets or items, or the two sides of rules.",
-            "FILE",
-            default=...,
-        ),
-    ]
-
-
-class QuestionOptions(TypedDict):
-    """The question that a vote answers."""
-
-    question: Annotated[
-        str,
-        asked(
-            "highest-lift (a pair of items), highest-confidence (a rule of two items) or "
-            "most-frequent (an itemset of --size).",
-            "NAME",
-            default=...,
-            values=("highest-lift", "highest-confidence", "most-frequent"),
-        ),
-    ]
-    min_share: Annotated[
-        str | None,
-        asked(
-            "For highest-lift and highest-confidence: ask only about pairs with at least this "
-            "share of a block, 0.04 or 4%.",
-            "SHARE",
-        ),
-    ]
-    size: Annotated[int | None, asked("For most-frequent: items per itemset, by default 2.")]
-
-
-class RequestOptions(
-    AskedOptions, RulesOption, BudgetOptions, RhoOptions, CapOptions, MechanismOptions, total=False
-):
-    """The options of `mine` that make its request, which a ledger records."""
-
-
 class MineOptions(
     RequestOptions,
     ReadingOptions,
@@ -242,8 +241,38 @@ class MineOptions(
     """The options of `mine`, without those of segments."""
 
 
-class AllMineOptions(MineOptions, SegmentOptions, PeriodsOption, total=False):
-    """The options of `mine`."""
+class AllMineOptions(MineOptions, total=False):
+    """The options of `mine`: also segments, or periods, that each have a release of their own."""
+
+    by: Annotated[
+        str | None,
+        counts(
+            "Column of segments, such as stores. Each segment gets its own release, all under one "
+            "budget.",
+            "COLUMN",
+        ),
+    ]
+    segments: Annotated[
+        object,
+        counts(
+            "With --by: a public list of segments. Rows of other segments are not read.", "A,B,..."
+        ),
+    ]
+    max_segments: Annotated[
+        int | None,
+        counts(
+            "How many segments a basket (or user) counts in at most: those with most of its "
+            "baskets. Each release gets 1/N of the budget. By default N is 1."
+        ),
+    ]
+    periods: Annotated[
+        object,
+        counts(
+            "With --time: a release of each of these, such as 2026-W40..2026-W46 or "
+            "2026-10,2026-11.",
+            "A..B",
+        ),
+    ]
 
 
 class CountOptions(

@@ -209,14 +209,14 @@ class Run:
         Returns None without a ledger. The charge is checked here, too, before purchases are opened.
         Both raise LedgerError if it is refused: then nothing may be released.
         """
-        account, dataset = self.account, self.values["dataset"]
-        if account is None or dataset is None:
+        account = self.account
+        if account is None:
             return None
         cost, zcdp = self.entry(spending)
         charges = [
             Charge(
                 command=spending.command,
-                dataset=dataset,
+                dataset=self.values["dataset"],
                 privacy_unit=self.unit,
                 neighbors=str(spending.promise.neighbors),
                 cost=cost,

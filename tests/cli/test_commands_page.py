@@ -20,7 +20,7 @@ from real_data import REPOSITORY
 from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, single
 from fim_private.options import CHOOSING, MAX_RANK
 from fim_private.options.declaration import options_of
-from fim_private.options.requests import CapOptions, MechanismOptions
+from fim_private.options.requests import RequestOptions
 
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
@@ -41,7 +41,7 @@ def test_a_page_is_what_its_script_makes(name: str) -> None:
 def test_help_names_the_mechanisms_of_the_registry() -> None:
     assert tuple(single()) == CHOOSING
     assert [*MECHANISMS] == [*CHOOSING, "levelwise"]
-    options = options_of(MechanismOptions, CapOptions)
+    options = options_of(RequestOptions)
     capped = {name for name, spec in MECHANISMS.items() if spec.basket_cap is not BasketCap.NONE}
     ranked = {name for name, spec in MECHANISMS.items() if spec.rank_cap is not RankCap.NONE}
     whole = {"mechanism": {*MECHANISMS}, "max_basket": capped, "max_rank": ranked}

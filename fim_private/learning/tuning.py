@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TypeVar, Unpack
 
 from fim_private.dp.accountant import cost_of_training
-from fim_private.dp.arguments import check_function, exact_number, flag, is_whole, positive_integer
+from fim_private.dp.arguments import check_function, exact_number, flag, positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon
@@ -19,7 +19,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.options import NEIGHBORS
-from fim_private.selecting import Scores, choose_index, scaled
+from fim_private.selecting import Scores, choose_index, rational, scaled
 
 Model = TypeVar("Model")
 Outcome = TypeVar("Outcome")
@@ -75,7 +75,7 @@ def _rounded_choice(
     stability: int | Fraction, epsilon: float | Fraction
 ) -> tuple[PermuteAndFlip, Fraction, Fraction]:
     """Return the mechanism for scores in steps, the stability, and one step: a unit moves STEPS."""
-    moved = _exact(f"{parameter('stability')} must be", stability)
+    moved = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
     exact = exact_epsilon(epsilon)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
@@ -149,7 +149,8 @@ def train_and_validate(
     scores: list[Fraction] = []
     for candidate in range(count):
         models.append(train(candidate))
-        scores.append(_exact(f"{parameter('score')} must return", score(models[-1])))
+        must = f"{parameter('score')} must return a whole number or a Fraction"
+        scores.append(rational(must, score(models[-1])))
     chosen = choose_index(scaled(scores, step), mechanism, randomness)
     assert chosen is not None
     if again:
@@ -224,22 +225,15 @@ def best_of(
             return best
 
 
+_RUN = (
+    f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
+    f"another"
+)
+
+
 def _checked_run(returned: tuple[int | Fraction, Outcome]) -> tuple[Fraction, Outcome]:
     """Return the score of a run, exactly, and its outcome. Raises ParameterError for no pair."""
     if isinstance(returned, tuple) and len(returned) == 2:
         score, outcome = returned
-        if is_whole(type(score)) or isinstance(score, Fraction):
-            return _exact("", score), outcome
-    raise ParameterError(
-        f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
-        "another"
-    )
-
-
-def _exact(must: str, value: object) -> Fraction:
-    """Return a whole number, also numpy's, or a Fraction as a Fraction; else `must` is said."""
-    if isinstance(value, Fraction):
-        return value
-    if not is_whole(type(value)):
-        raise ParameterError(f"{must} a whole number or a Fraction, not {type(value).__name__}")
-    return Fraction(int(value))  # type: ignore[call-overload]
+        return rational(_RUN, score), outcome
+    raise ParameterError(_RUN)

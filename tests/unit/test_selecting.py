@@ -212,9 +212,9 @@ def test_without_a_seed_the_randomness_is_private() -> None:
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
 def test_floats_are_refused(value: Any) -> None:
     for scores in ([1, value], np.array([1, value])):
-        with pytest.raises(ParameterError, match=r"^scores must be .* not floats, .* give"):
+        with pytest.raises(ParameterError, match=r"^scores must be .* not float\d*: .* give"):
             select(scores, Exponential(1.0))
-    with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
+    with pytest.raises(ParameterError, match=r"^sensitivity must be .* not float\d*: "):
         select([1], Exponential(1.0), sensitivity=value)
 
 

@@ -99,7 +99,7 @@ def select(
     return names[chosen]
 
 
-def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
+def scaled(scores: Scores, sensitivity: int | Fraction) -> list[int]:
     """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most
     1.
 

@@ -47,16 +47,24 @@ def caution_of_chosen_units(unit: str) -> str:
 
 
 def cautions_of_units(
-    cost: PrivacyCost, units: int, unit: str, *, noisy: bool = False
+    cost: PrivacyCost,
+    segment_units: Collection[int],
+    most_segments: int,
+    unit: str,
+    *,
+    noisy: bool = False,
 ) -> Iterator[str]:
     """Yield a warning if delta is not below 1 / (number of units).
 
     Args:
         cost: The (epsilon, delta) of the release.
-        units: The number of units, >= 0.
+        segment_units: The number of units in each segment, >= 0.
+        most_segments: How many segments one unit may be in.
         unit: What a unit is: "basket" or "user".
         noisy: Whether there may be more units, or their number has noise; else it is public.
     """
+    # So many units the segments have together, at least.
+    units = max(*segment_units, sum(segment_units) // most_segments, 0)
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         about = f", about {units:,} or more" if noisy else ""
         yield (
@@ -64,12 +72,3 @@ def cautions_of_units(
             f"{unit}s{about}): to publish one {unit} that is drawn by lot would be allowed; "
             "choose it far below"
         )
-
-
-def least_units(segment_units: Collection[int], most_segments: int) -> int:
-    """Return the least number of units that the segments can have together.
-
-    segment_units: the number of units in each segment. most_segments: how many segments one unit
-    may be in.
-    """
-    return max(*segment_units, sum(segment_units) // most_segments, 0)

@@ -40,27 +40,22 @@ def hashed(record: str) -> str:
     return hashlib.sha256(record.encode("ascii")).hexdigest()
 
 
-def written(value: Fraction, name: str = "epsilon") -> str:
-    """Return a number >= 0 as "p" or "p/q", in lowest terms.
+def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
+    """Return sums, all >= 0, by the names of SUMS: each as "p" or "p/q", in lowest terms.
 
     Raises ParameterError, which names the parameter, where p or q has more than 1,000 digits.
     """
-    if max(value.numerator, value.denominator) >= _TOO_LONG:
-        raise ParameterError(
-            f"{parameter(name)} has more than {_MOST_DIGITS:,} digits as a fraction, which a "
-            f"ledger does not hold; "
-            "give a shorter number"
-        )
-    return str(Fraction(value.numerator, value.denominator))
-
-
-def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
-    """Return sums, by the names of SUMS, as `written` writes them."""
-    return {name: written(value, name.removeprefix("zcdp_")) for name, value in sums.items()}
+    for name, value in sums.items():
+        if max(value.numerator, value.denominator) >= _TOO_LONG:
+            raise ParameterError(
+                f"{parameter(name.removeprefix('zcdp_'))} has more than {_MOST_DIGITS:,} digits as "
+                f"a fraction, which a ledger does not hold; give a shorter number"
+            )
+    return {name: str(Fraction(value.numerator, value.denominator)) for name, value in sums.items()}
 
 
 def read(text: object) -> Fraction:
-    """Return the number that `written` wrote. Raises ValueError for anything else."""
+    """Return the number that `sums_written` wrote. Raises ValueError for anything else."""
     if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1:
         raise ValueError("no rational number")
     if not _RATIONAL.fullmatch(text) or str(Fraction(text)) != text:
@@ -95,9 +90,9 @@ class Terms:
     composition: Composition
     rho: Fraction
     zcdp_delta: Fraction
-    dataset: str | None = None
-    neighbors: str | None = None
-    privacy_unit: str | None = None
+    dataset: str | None
+    neighbors: str | None
+    privacy_unit: str | None
     per: str | None = None
     renewed: Mapping[str, str] | None = None
 

@@ -56,7 +56,7 @@ class DryRun:
     """
 
     data: object
-    dialect: str | None = None
+    dialect: str | None
     queries: list[str] = field(default_factory=list)
 
 
@@ -83,10 +83,10 @@ class Engine:
 
     name: str
     data: object
-    settings: Mapping[str, str] | None = None
-    table: str | None = None
-    queries: list[str] | None = None
-    dialect: str | None = None
+    settings: Mapping[str, str] | None
+    table: str | None
+    queries: list[str] | None
+    dialect: str | None
 
     @classmethod
     def of(cls, data: object, values: OptionValues) -> Self:

@@ -38,12 +38,7 @@ from functools import cached_property
 from fim_private.counting import Effort
 from fim_private.dp.accountant import cost_of_segments
 from fim_private.dp.arguments import public_integer
-from fim_private.dp.cautions import (
-    caution_of_chosen_units,
-    cautions,
-    cautions_of_units,
-    least_units,
-)
+from fim_private.dp.cautions import caution_of_chosen_units, cautions, cautions_of_units
 from fim_private.dp.charge import Charge, Charged, Span, account_of
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.neighbors import Neighbors
@@ -198,9 +193,9 @@ class Run:
             if first.read_as is not None:
                 self.warn(first.read_as.cautions(), stacklevel)
             if promise.units_are_public:
-                numbers = [segment.source.units for segment in opened]
-                units = least_units(numbers, first.scope.max_segments)
-                self.warn(cautions_of_units(cost, units, first.unit), stacklevel)
+                units = [segment.source.units for segment in opened]
+                most_segments = first.scope.max_segments
+                self.warn(cautions_of_units(cost, units, most_segments, first.unit), stacklevel)
             yield opened, charged
 
     def pending_charge(self, spending: Spending, scope: Scope) -> Callable[[str], Charged] | None:
@@ -336,9 +331,9 @@ class Run:
         told = [release.noisy_units for release in releases]
         noisy_units = [units for units in told if units is not None]
         if noisy_units:
-            units = least_units(noisy_units, releases[0].scope.max_segments)
-            unit = releases[0].privacy_unit
-            self.warn(cautions_of_units(cost, units, unit, noisy=True), stacklevel=3)
+            most_segments, unit = releases[0].scope.max_segments, releases[0].privacy_unit
+            warnings = cautions_of_units(cost, noisy_units, most_segments, unit, noisy=True)
+            self.warn(warnings, stacklevel=3)
 
 
 def _check_options_of_sql(values: OptionValues) -> None:

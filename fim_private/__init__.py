@@ -8,8 +8,6 @@ With `user`, the column of customers, nothing that any one customer ever bought 
 ('milk', 'tea')
 """
 
-from __future__ import annotations
-
 __version__ = "0.1.0"
 
 # Where the public names are. Each is imported on first use, so that `fim-private --help` does not

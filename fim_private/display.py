@@ -1,7 +1,5 @@
 """Tables as text, HTML and Markdown, and text from outside made harmless."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ release anything that depends on the data. A message marks parameters, with `par
 that shows the error spells them. A value that a caller or a file chose goes in as `repr` writes it.
 """
 
-from __future__ import annotations
-
 import numbers
 import warnings
 from collections.abc import Callable, Iterable, Mapping

@@ -5,8 +5,6 @@ Candidates are the positions of a vector of scores. The privacy map is what docs
 for several units.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction

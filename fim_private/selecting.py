@@ -4,8 +4,6 @@ A score is to its candidate what a support is to an itemset, so every mechanism 
 universe serves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Rational

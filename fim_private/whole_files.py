@@ -6,8 +6,6 @@ writer removes it. Windows keeps a file that is open by itself: nobody can remov
 put another in its place.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

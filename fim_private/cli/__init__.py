@@ -8,8 +8,6 @@ commands        The application: its commands, what each asks the library and wr
                 becomes of errors.
 """
 
-from __future__ import annotations
-
 import sys
 
 # Nothing more is imported here: whoever presses Ctrl-C at once must not be shown what was being

@@ -2,8 +2,6 @@
 environment.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import os

@@ -1,7 +1,5 @@
 """The budget of a data set, in a file: what releases spent, what is left, and what is refused."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,12 +1,10 @@
 """What a ledger adds up to at one moment, in words and numbers, and what it refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from fim_private.display import JsonObject, Table
 from fim_private.dp.accountant import NO_SUMS, SUMS, Reach, both, most_spent
@@ -60,7 +58,7 @@ class Statement:
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
 
-    def after(self, entries: Iterable[Entry]) -> Statement:
+    def after(self, entries: Iterable[Entry]) -> Self:
         """Return that of a ledger with more entries, which are known to follow."""
         seen, first, columns = self.seen, self.first, self.seen.unit_columns
         spent = dict(seen.spent)

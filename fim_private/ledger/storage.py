@@ -4,8 +4,6 @@ It is SQLite in WAL mode, and every transaction is synced to the disk before it 
 Anything in it beside two tables, such as a trigger, is refused.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """`count`: the supports of itemsets that the caller gives."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from typing import Unpack

@@ -4,8 +4,6 @@ Itemsets are a list, a table, an earlier release, or a text with one a line. Ite
 table, an earlier release; or the data's own, if so asked.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

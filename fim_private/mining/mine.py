@@ -1,7 +1,5 @@
 """`mine`: from a request and purchases to a release."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload

@@ -1,7 +1,5 @@
 """What opens and counts purchases: this machine, a Spark session, or the database they are in."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

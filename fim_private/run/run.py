@@ -27,8 +27,6 @@ Functions of lists, such as `fim.select` and quantiles, charge by `dp.charge.cha
 they have no purchases to read.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

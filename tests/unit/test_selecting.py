@@ -169,7 +169,7 @@ def test_scaled_by_hand() -> None:
     assert scaled([Fraction(7, 2), -1], Fraction(1, 2)) == [7, -2]
     assert scaled(np.array([7, -7, 0]), 2) == [3, -4, 0]
     assert scaled([np.uint8(255), np.int64(-3)], np.int64(2)) == [127, -2]  # type: ignore[list-item, arg-type]
-    assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object)) == [0, 10**30]
+    assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object), 1) == [0, 10**30]
 
 
 @every_mechanism

@@ -47,9 +47,10 @@ def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
     """
     for name, value in sums.items():
         if max(value.numerator, value.denominator) >= _TOO_LONG:
+            option = name.removeprefix("zcdp_")
             raise ParameterError(
-                f"{parameter(name.removeprefix('zcdp_'))} has more than {_MOST_DIGITS:,} digits as "
-                f"a fraction, which a ledger does not hold; give a shorter number"
+                f"{parameter(option)} has more than {_MOST_DIGITS:,} digits as a fraction, which a ledger does "
+                f"not hold; give a shorter number"
             )
     return {name: str(Fraction(value.numerator, value.denominator)) for name, value in sums.items()}
 

@@ -49,8 +49,8 @@ def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
         if max(value.numerator, value.denominator) >= _TOO_LONG:
             option = name.removeprefix("zcdp_")
             raise ParameterError(
-                f"{parameter(option)} has more than {_MOST_DIGITS:,} digits as a fraction, which a ledger does "
-                f"not hold; give a shorter number"
+                f"{parameter(option)} has more than {_MOST_DIGITS:,} digits as a fraction, which a "
+                f"ledger does not hold; give a shorter number"
             )
     return {name: str(Fraction(value.numerator, value.denominator)) for name, value in sums.items()}
 

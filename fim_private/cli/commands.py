@@ -414,8 +414,7 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
 )
 def report(
     release_files: Annotated[
-        list[str],
-        _argument("FILE...", "A release, saved as .json or .parquet; or several."),
+        list[str], _argument("FILE...", "A release, saved as .json or .parquet; or several.")
     ],
     **typed: Any,
 ) -> None:
@@ -553,12 +552,7 @@ def plan(**typed: Any) -> None:
 
 
 # Options of `plan` that leave another without use: who asks for users gets no figure.
-_USELESS = {
-    "figure": "user_items",
-    "output": "figure",
-    "format": "figure",
-    "epsilon": "epsilons",
-}
+_USELESS = {"figure": "user_items", "output": "figure", "format": "figure", "epsilon": "epsilons"}
 
 
 def _check_figure(typed: OptionValues) -> None:

@@ -86,10 +86,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     if option.values:
         declared.autocompletion = lambda: option.values
     return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[typed, declared],
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[typed, declared]
     )
 
 

@@ -62,10 +62,7 @@ def create(path: Path, terms: str) -> None:
     """
     # The name is taken first, so that nobody else's file is ever replaced; then the whole ledger
     # takes its place.
-    with (
-        _taken(path),
-        TemporaryDirectory(prefix=".fim-private.", dir=path.parent) as beside,
-    ):
+    with _taken(path), TemporaryDirectory(prefix=".fim-private.", dir=path.parent) as beside:
         new = Path(beside, path.name)
         _claim(new)
         _write_new(new, terms)

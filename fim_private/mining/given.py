@@ -24,13 +24,7 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.reading.columns import Roles, suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, Vocabulary, folded, item_of
-from fim_private.reading.locations import (
-    Address,
-    Database,
-    InMemory,
-    LocalPath,
-    source_of,
-)
+from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
 from fim_private.reading.memory import read_whole
 from fim_private.reading.options import DIALECT, Reading
 from fim_private.reading.purchases import (
@@ -193,13 +187,7 @@ def _of_file(file: File, source: _Source) -> Iterable[object]:
 _Column = Callable[[Any], Iterable[object]]
 # Columns that hold an itemset in each row, or the two sides of a rule, or a rule as arules has it.
 # The first of these that are there are read.
-_LAYOUTS = (
-    ("itemsets",),
-    ("items",),
-    ("antecedents", "consequents"),
-    ("lhs", "rhs"),
-    ("rules",),
-)
+_LAYOUTS = (("itemsets",), ("items",), ("antecedents", "consequents"), ("lhs", "rhs"), ("rules",))
 _RULE = re.compile(r"(\{.*\})\s*=>\s*(\{.*\})", re.DOTALL)
 # What columns beside itemsets are called, and what no first line of items has.
 _FIGURES = re.compile(

@@ -206,10 +206,7 @@ class Execution:
         return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
 
     def _ranked(
-        self,
-        named: Sequence[SelectedItemset],
-        estimates: Sequence[Itemset],
-        noise: SupportNoise,
+        self, named: Sequence[SelectedItemset], estimates: Sequence[Itemset], noise: SupportNoise
     ) -> list[Itemset]:
         """Return the itemsets selected with their supports, and whether each is doubtful.
 

@@ -282,12 +282,7 @@ class Run:
             warn(sentences, stacklevel=stacklevel + 1)
 
     def release(
-        self,
-        opened: Opened,
-        spending: Spending,
-        published: Outcome,
-        target: Target,
-        mechanism: str,
+        self, opened: Opened, spending: Spending, published: Outcome, target: Target, mechanism: str
     ) -> Release:
         """Return what the plan of some spending published, with its guarantee."""
         plan, units, least = spending.plan, published.units, target.min_support

@@ -120,8 +120,10 @@ class Command(TyperCommand):
         remaining = super().parse_args(ctx, args)
         if ctx.params.get("json"):
             if source_of(ctx, "format") == "COMMANDLINE" and ctx.params["format"] != "json":
-                both = f"{parameter('json')} is short for {parameter('format')} json"
-                raise ParameterError(f"{both}: leave one of them out")
+                raise ParameterError(
+                    f"{parameter('json')} is short for {parameter('format')} json: leave one of "
+                    f"them out"
+                )
             ctx.params["format"] = "json"
         if not ctx.resilient_parsing:
             silence(ctx.params["quiet"])
@@ -299,8 +301,7 @@ def _toml(name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:  # such as a list in thousands of lists
-        reason = " ".join(str(error).split())
-        raise DataError(f"{shown(name)} is no TOML: {reason}") from None
+        raise DataError(f"{shown(name)} is no TOML: {' '.join(str(error).split())}") from None
 
 
 def _keys(file: str, table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[_Key]:
@@ -340,7 +341,7 @@ def retyped(context: Context, changes: Mapping[str, Any]) -> str:
     changes: parameters and their values; False or None leaves an option out. A variable that gives
     what is to be left out is emptied in front of the command.
     """
-    emptied: list[str] = []
+    emptied = []
     words: list[str] = []
     for option in context.command.params:
         name, source = option.name, source_of(context, option.name)
@@ -361,7 +362,7 @@ def _typed(option: Parameter, value: Any) -> list[str]:
         return list(option.secondary_opts[:1])
     if value is None:
         return []
-    words: list[str] = []
+    words = []
     elements = value if isinstance(value, list | tuple) else [value]
     for element in elements:
         if option.param_type_name == "option":

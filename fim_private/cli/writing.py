@@ -171,8 +171,9 @@ class Output:
             release = release.with_exact_intervals()
         rules = None if limits is None else rules_by_segment(release, *limits)
         if self.form == ReleaseFormat.TABLE:
-            screen, advise = screen_for(output), is_screen(output)
-            text = render_table(release, screen, spelled=spelled, rules=rules, advise=advise)
+            text = render_table(
+                release, screen_for(output), spelled=spelled, rules=rules, advise=is_screen(output)
+            )
             self.write.send(text)
         elif self.form == ReleaseFormat.JSON:
             # A file whose name says so has all of a release, to be loaded again.
@@ -338,9 +339,9 @@ def _to_screen(content: str | bytes) -> None:
         raise
     except OSError as error:
         discard_stdout()
-        reason = error.strerror or "the system refused"
         raise OutputError(
-            f"cannot write to standard output: {reason}; name a file with --output"
+            f"cannot write to standard output: {error.strerror or 'the system refused'}; name a "
+            f"file with --output"
         ) from None
 
 

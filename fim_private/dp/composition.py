@@ -108,7 +108,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for
-    value > 0.
+    value >= 0.
     """
     nearest = _TWELVE.sqrt(quotient(DOWN, value))  # which takes no notice of the rounding
     if Fraction(nearest) ** 2 > value:

@@ -248,8 +248,8 @@ class Ledger:
         entries = []
         for charge in charges:
             values = vars(charge) | {"neighbors": str(charge.neighbors)}
-            number, previous = before.seen.entries + 1, before.seen.hash
-            entry = Entry(number=number, time=_now(), previous=previous, **values)
+            last = before.seen
+            entry = Entry(number=last.entries + 1, time=_now(), previous=last.hash, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
             before = before.after([entry])
             entries.append(entry)
@@ -316,9 +316,8 @@ class Ledger:
             if seen.entries:
                 first = Entry.read(str(storage.entry(connection, 1)[0]))
             rows = storage.entries(connection, after=seen.entries)
-            chain = verified_chain(rows, seen.entries, seen.hash)
             before = Statement(self._name, terms, seen, first, closed=closed)
-            self._known = before.after(chain)
+            self._known = before.after(verified_chain(rows, seen.entries, seen.hash))
         except NO_RECORD:
             raise self._damaged() from None
         if verify or self._known.seen.entries - seen.entries >= _MANY:
@@ -363,8 +362,8 @@ class Ledger:
             reason = f"{shown(str(folder))} cannot be written"
             if folder.is_relative_to(storage.NO_HOME / "fim-private"):
                 reason = "you have no home directory"
-            unnoticed = "if an older copy of the ledger is put back, that will not be noticed"
-            warn([f"{unnoticed}, since {reason}"], stacklevel=4)
+            unnoticed = "if an older copy of the ledger is put back, that will not be noticed, "
+            warn([f"{unnoticed}since {reason}"], stacklevel=4)
 
     def __repr__(self) -> str:
         return repr(self.statement())

@@ -89,8 +89,7 @@ class Statement:
         left = self._sums_left(at)
         if composition is Composition.BASIC:
             return Left(left["epsilon"], left["delta"])
-        epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
-        return Left(epsilon, left["zcdp_delta"], left["rho"])
+        return Left(root_below(2 * left["rho"]), left["zcdp_delta"], left["rho"])
 
     def _sums_left(self, at: Reach | None) -> Sums:
         """Return how much of each sum is left: epsilon, delta, rho and zcdp_delta.
@@ -127,15 +126,16 @@ class Statement:
         if not self.entries:
             return None
         left, last = self._sums_left(at), self.entries[-1].sums
-        limiting = _LIMITING[self.terms.composition]
-        return int(min(left[name] / last[name] for name in limiting if last[name]))
+        names = _LIMITING[self.terms.composition]
+        return int(min(left[name] / last[name] for name in names if last[name]))
 
     @property
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
         if self.closed:
-            followed = "they go to the ledger that followed it"
-            return f"It was renewed, and takes no more charges: {followed}."
+            return (
+                "It was renewed, and takes no more charges: they go to the ledger that followed it."
+            )
         number = self.more_like_last()
         if number is None:
             return None
@@ -158,8 +158,8 @@ class Statement:
                 for reach in self.seen.spent
             )
             epsilon, delta, rho, zcdp_delta = self.spent.values()
-            cost, zcdp = PrivacyCost(epsilon, delta), ZcdpCost(rho, zcdp_delta)
-            notes.append(of_many(per, cost, zcdp, apart=apart))
+            cost = PrivacyCost(epsilon, delta)
+            notes.append(of_many(per, cost, ZcdpCost(rho, zcdp_delta), apart=apart))
         return notes
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
@@ -179,24 +179,23 @@ class Statement:
     def _other_promise(self, charge: Entry) -> str | None:
         """Return in words what a release protects that the ledger does not; None for nothing."""
         promise = self.promise
-        dataset, unit, neighbors = promise.dataset, promise.privacy_unit, promise.neighbors
-        if dataset not in (None, charge.dataset):
+        if promise.dataset not in (None, charge.dataset):
             return (
-                f"is the budget of the data set {shown(dataset)}, not of "
+                f"is the budget of the data set {shown(promise.dataset)}, not of "
                 f"{shown(charge.dataset)}; if they are the same people, give "
-                f"{parameter('dataset')} {shown(dataset)}, else another ledger"
+                f"{parameter('dataset')} {shown(promise.dataset)}, else another ledger"
             )
-        if unit not in (None, charge.privacy_unit):
-            instead = "with" if unit == "user" else "without"
+        if promise.privacy_unit not in (None, charge.privacy_unit):
+            instead = "with" if promise.privacy_unit == "user" else "without"
             return (
-                f"protects {unit}s, and this release protects {charge.privacy_unit}s; ask "
-                f"{instead} {parameter('user')}, or take another ledger"
+                f"protects {promise.privacy_unit}s, and this release protects "
+                f"{charge.privacy_unit}s; ask {instead} {parameter('user')}, or take another ledger"
             )
-        if neighbors not in (None, charge.neighbors):
+        if promise.neighbors not in (None, charge.neighbors):
             return (
-                f"is for {parameter('neighbors')} {neighbors!r}, and this release is for "
-                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {neighbors!r}, or "
-                "another ledger"
+                f"is for {parameter('neighbors')} {promise.neighbors!r}, and this release is for "
+                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {promise.neighbors!r}, "
+                f"or another ledger"
             )
         per = None if charge.span is None else charge.span.per
         if charge.privacy_unit != "user" or per == self.terms.per:
@@ -368,11 +367,11 @@ def _users_for(per: str | None) -> str:
 
 def _renewal_in_words(renewed: Mapping[str, str]) -> str:
     """Return what a ledger that was renewed says of those before it."""
-    day, file = renewed["time"][:10], shown(renewed["file"])
+    file = shown(renewed["file"])
     if "epsilon" not in renewed:
         return (
-            f"It was renewed on {day}. The ledger before it, {file}, promised something else, "
-            "so what that one has spent is not counted here."
+            f"It was renewed on {renewed['time'][:10]}. The ledger before it, {file}, promised "
+            f"something else, so what that one has spent is not counted here."
         )
     epsilon, delta = (least_in_words(Fraction(renewed[name])) for name in ("epsilon", "delta"))
     ledgers = int(renewed.get("ledgers", "1"))
@@ -381,7 +380,7 @@ def _renewal_in_words(renewed: Mapping[str, str]) -> str:
         whose = f"The {ledgers} ledgers before it, the last of them {file},"
         times, budgets = "all these times", "all these budgets"
     return (
-        f"It was renewed on {day}. {whose} had spent ε = {epsilon}, δ = {delta}. "
+        f"It was renewed on {renewed['time'][:10]}. {whose} had spent ε = {epsilon}, δ = {delta}. "
         f"Anyone in the data of {times} is protected by {budgets} together."
     )
 

@@ -289,8 +289,9 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
             todo = "the system refused; choose another place"
         raise NoLedgerError(f"{where}: {todo}") from None
     except OSError as error:
-        reason = error.strerror or "the system refused"
-        raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
+        raise LedgerError(
+            f"{where}: {error.strerror or 'the system refused'}; see to it, or take another file"
+        ) from None
     except Error as error:
         kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None

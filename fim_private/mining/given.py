@@ -74,9 +74,10 @@ class _Source:
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
                 return list(islice(value, MOST_ITEMS + 1))
-        kind = type(value).__name__
         example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
-        raise self.refuse(f"must be a collection of items, not {kind}{example}", place)
+        raise self.refuse(
+            f"must be a collection of items, not {type(value).__name__}{example}", place
+        )
 
     def _item(self, value: object, place: int) -> Item:
         if isinstance(value, pa.Scalar):
@@ -220,8 +221,7 @@ def _columns_of_itemsets(names: Iterable[object]) -> list[list[object]]:
 
 def _numbered(names: Iterable[object], stem: str) -> list[object]:
     """Return the columns stem_1, stem_2, … as far as there are any."""
-    numbered = takewhile({*names}.__contains__, (f"{stem}_{number}" for number in count(1)))
-    return list(numbered)
+    return list(takewhile({*names}.__contains__, (f"{stem}_{number}" for number in count(1))))
 
 
 def _plain(name: object) -> str:
@@ -537,8 +537,11 @@ def warn_of_seed(
 ) -> None:
     """Warn where what is to be public comes from a release that was not private."""
     if not release.private:
-        seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        run.warn([f"{seeded}: that does not make its items public"], stacklevel)
+        caution = (
+            f"{parameter(name)} is a release that was made with a seed, and so is not private: "
+            f"that does not make its items public"
+        )
+        run.warn([caution], stacklevel)
 
 
 def _is_same(data: object, catalogue: object) -> bool:

@@ -258,8 +258,8 @@ class Execution:
         measurement = measurement.at(places)
         estimates = measurement.estimates()
         if least.share is not None and noise.of_units is not None:
-            lowest_shares = [(estimate.share_interval or (0, 1))[0] for estimate in estimates]
-            sure = [lowest >= least.share for lowest in lowest_shares]
+            share = least.share
+            sure = [(estimate.share_interval or (0, 1))[0] >= share for estimate in estimates]
         else:
             lower = measurement.consistent(noise.reach(least.confidence(units))).lower
             sure = [least.is_certain(lowest, units) for lowest in lower]
@@ -291,9 +291,11 @@ class Measurement:
 
     def at(self, places: Sequence[int]) -> Measurement:
         """Return the measurement of the itemsets at these places."""
-        itemsets = [self.itemsets[place] for place in places]
-        noisy = [self.noisy[place] for place in places]
-        return replace(self, itemsets=itemsets, noisy=noisy)
+        return replace(
+            self,
+            itemsets=[self.itemsets[place] for place in places],
+            noisy=[self.noisy[place] for place in places],
+        )
 
     def estimates(self) -> list[Itemset]:
         """Return the itemsets with the supports and 95 % intervals that follow: (k,)."""

@@ -119,8 +119,7 @@ class Run:
         reading = reading_of(values)
         self.by_user = counts_users(self.data, values)
         _check_times(reading, values["neighbors"])
-        from_query = self.engine.reads_query(reading)
-        self.reading = replace(reading, from_query=from_query)
+        self.reading = replace(reading, from_query=self.engine.reads_query(reading))
         self.where, self.all_rows = rows_read(self.data, self.reading)
 
     @property
@@ -146,11 +145,10 @@ class Run:
         rules: whether association rules are to be made.
         """
         least, times = self.values["min_basket"], self.reading.times
-        exclude, fold_case = self.values.get("exclude"), self.all_rows.fold_case
         scope = replace(
             self.all_rows,
             min_basket=None if least is None else public_integer("min_basket", least),
-            exclude=excluded_items(exclude, fold_case=fold_case),
+            exclude=excluded_items(self.values.get("exclude"), fold_case=self.all_rows.fold_case),
             together=checked_together(self.values["together"], by_user=self.by_user, rules=rules),
             by=None if self.reading.by is None else self.reading.by.column,
         )

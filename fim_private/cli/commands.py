@@ -207,15 +207,14 @@ def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, floa
     """Return the least confidence and lift that are asked for; None for no rules. lifts: whether
     rules have any.
     """
-    limits = {name: typed[name] for name in ("min_confidence", "min_lift")}
-    if not typed["rules"]:
-        for name, limit in limits.items():
-            if limit is not None:
-                raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
-        return None
-    from fim_private.release.rules import least_asked
+    if typed["rules"]:
+        from fim_private.release.rules import least_asked
 
-    return least_asked(*limits.values(), lifts=lifts)
+        return least_asked(typed["min_confidence"], typed["min_lift"], lifts=lifts)
+    for name in ("min_confidence", "min_lift"):
+        if typed[name] is not None:
+            raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
+    return None
 
 
 @command(

@@ -280,16 +280,13 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
     return ledger
 
 
-def left() -> list[str]:
-    """Return in words how much budget remains in each ledger that this command charged."""
-    charged = {
-        path: ledger.charged for path, ledger in _ledgers.items() if ledger.charged is not None
-    }
-    if not charged:
-        return []
-    from fim_private.release.words import left_briefly
+def left() -> Iterator[str]:
+    """Yield in words how much budget remains in each ledger that this command charged."""
+    for path, ledger in _ledgers.items():
+        if ledger.charged is not None:
+            from fim_private.release.words import left_briefly
 
-    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in charged.items()]
+            yield f"{left_briefly(ledger.charged.left)} left in {printable(path)}"
 
 
 def tell_written() -> None:
@@ -363,9 +360,12 @@ def _screen_of(stream: TextIO) -> Screen:
     from fim_private.output.screen import Screen
 
     encoding = stream.encoding or "ascii"
-    ascii_only = not codecs.lookup(encoding).name.startswith("utf")
-    bare = bool(os.environ.get("NO_COLOR"))  # see no-color.org
-    return Screen(colour=stream.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
+    return Screen(
+        colour=stream.isatty(),
+        ascii_only=not codecs.lookup(encoding).name.startswith("utf"),
+        encoding=encoding,
+        bare=bool(os.environ.get("NO_COLOR")),  # see no-color.org
+    )
 
 
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.

@@ -211,7 +211,7 @@ class Ledger:
     def check(self, *charges: Charge) -> None:
         """Raise LedgerError where charges would be refused now. Nothing is written."""
         with storage.opened(self._path) as connection:
-            self._after(self._verify_and_note(connection), charges, connection)
+            self._after(charges, connection)
 
     def charge(self, *charges: Charge) -> Charged:
         """Write charges down, all or none; when this returns they are on the disk. Return what it
@@ -223,8 +223,7 @@ class Ledger:
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add
             # more.
-            before = self._verify_and_note(connection)
-            after, entries = self._after(before, charges, connection)
+            after, entries = self._after(charges, connection)
             for entry in entries:
                 storage.append(connection, entry.number, entry.record(), entry.hash)
         self._known = after
@@ -236,11 +235,12 @@ class Ledger:
         return self.charged
 
     def _after(
-        self, before: Statement, charges: Sequence[Charge], connection: Connection
+        self, charges: Sequence[Charge], connection: Connection
     ) -> tuple[Statement, list[Entry]]:
-        """Return what a ledger adds up to with some charges, and these as entries; LedgerError
+        """Return what the ledger adds up to with some charges, and these as entries; LedgerError
         where one is refused.
         """
+        before = self._verify_and_note(connection)
         if not charges:
             raise ParameterError(
                 "a ledger is charged with a cost: give one fim_private.dp.charge.Charge or more"
@@ -261,8 +261,9 @@ class Ledger:
         """Raise LedgerError if the same was asked before for the same period."""
         by_period: dict[str, list[Entry]] = {}
         for entry in entries:
-            if entry.span is not None and entry.span.period is not None:
-                by_period.setdefault(entry.span.period, []).append(entry)
+            period = None if entry.span is None else entry.span.period
+            if period is not None:
+                by_period.setdefault(period, []).append(entry)
         for period, record in storage.of_periods(connection, by_period):
             before = Entry.read(record)
             if any(before.asks_as(entry) for entry in by_period[period]):

@@ -329,26 +329,21 @@ def _of_text(file: File, source: _Source) -> Iterable[object]:
     for delimiter in (usual or " ", *_NAMES_OF_DELIMITERS, " "):
         names = _cells(first, delimiter)
         if _columns_of_itemsets(names):
-            columns = _text_columns(names, delimiter, lines[1:])
+            rows = [_row(line, delimiter, len(names), where) for where, line in lines[1:]]
+            columns = {name: cells for name, *cells in zip(names, *rows, strict=True)}
             return _of_table(names, columns.__getitem__, source)
     _refuse_header(first, usual, source)
     return [_of_line(line, usual, where) for where, line in lines]
 
 
-def _text_columns(
-    names: Sequence[str], delimiter: str, lines: Iterable[tuple[str, str]]
-) -> dict[str, list[str]]:
-    """Return the columns of a table in lines of text, which names what errors call them."""
-    columns: dict[str, list[str]] = {name: [] for name in names}
-    for where, line in lines:
-        cells = _cells(line, delimiter)
-        if len(cells) == len(names) + 1:  # R names rows, and gives their names no title
-            cells = cells[1:]
-        if len(cells) != len(names):
-            raise DataError(f"{where} has more or fewer fields than the first line names")
-        for name, cell in zip(names, cells, strict=True):
-            columns[name].append(cell)
-    return columns
+def _row(line: str, delimiter: str, width: int, where: str) -> list[str]:
+    """Return the cells of a row of a table, which are `width`. where: what errors call the line."""
+    cells = _cells(line, delimiter)
+    if len(cells) == width + 1:  # R names rows, and gives their names no title
+        cells = cells[1:]
+    if len(cells) != width:
+        raise DataError(f"{where} has more or fewer fields than the first line names")
+    return cells
 
 
 def _cells(line: str, delimiter: str) -> list[str]:

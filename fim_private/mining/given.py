@@ -9,7 +9,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice, takewhile
@@ -266,13 +266,12 @@ def _cell(value: object) -> object:
     return value if items is None else items
 
 
-def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterator[Items]:
-    unions: set[frozenset[Item]] = set()
+def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterable[Items]:
+    unions: dict[frozenset[Item], Items] = {}
     for place, sides in enumerate(rules, 1):
         items = dict.fromkeys(item for side in sides for item in source.items(side, place))
-        if frozenset(items) not in unions:
-            unions.add(frozenset(items))
-            yield tuple(items)
+        unions.setdefault(frozenset(items), tuple(items))
+    return unions.values()
 
 
 # -------------------- sets as text: frozenset({'milk', 'bread'}), {milk, bread}, ['milk', 'bread']
@@ -296,11 +295,9 @@ def set_in(text: str, brackets: Sequence[str] = _BRACKETS) -> list[Item] | None:
     if bare[:1] + bare[-1:] not in brackets:
         return None
     inside = _NUMPY.sub(r"\1", bare[1:-1]).strip().removesuffix(",")
-    items: list[Item] = []
-    for member in _MEMBER.finditer(inside):
-        quoted, plain = member.groups()
-        items.append(plain.strip() if quoted is None else _unquoted(quoted))
-    return items
+    return [
+        _unquoted(quoted) if quoted else plain.strip() for quoted, plain in _MEMBER.findall(inside)
+    ]
 
 
 def _unquoted(literal: str) -> str:

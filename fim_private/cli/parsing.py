@@ -43,7 +43,7 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
 
     def decorated(function: Callable[..., None]) -> object:
         name = function.__name__
-        *parameters, _ = inspect.signature(function, eval_str=True).parameters.values()
+        *parameters, _ = inspect.signature(function).parameters.values()
         for option_key, option in options_of(*kinds, EveryCommand).items():
             if option.panel:
                 parameters.append(_parameter(option_key, option))

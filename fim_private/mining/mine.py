@@ -91,8 +91,8 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
     ('bread', 'butter')
     """
     prepared = _prepared(data, options)
-    run, request, spending = prepared.run, prepared.request, prepared.spending
-    with run.charged(spending, request.scope) as (opened, charged):
+    run, spending = prepared.run, prepared.spending
+    with run.charged(spending, prepared.request.scope) as (opened, charged):
         releases = [_release(prepared, segment) for segment in opened]
     cost, zcdp = spending.total
     run.warn_of_noisy_units(cost, releases)

@@ -65,15 +65,14 @@ def options_of(*kinds: type) -> dict[str, Option]:
 
     If several declare the same name, the last one counts, in the place of the first.
     """
-    options = {}
-    for kind in kinds:
-        for name, hint in kind.__annotations__.items():
-            [option] = hint.__metadata__
-            options[name] = _completed(option, hint.__origin__)
-    return options
+    return {
+        name: _completed(hint.__origin__, *hint.__metadata__)
+        for kind in kinds
+        for name, hint in kind.__annotations__.items()
+    }
 
 
-def _completed(option: Option, accepted: Any) -> Option:
+def _completed(accepted: Any, option: Option) -> Option:
     """Return an option with what follows from the type that the library takes."""
     typed = accepted
     if accepted is object:

@@ -2,8 +2,6 @@
 it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -12,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Self
 
 from fim_private.display import JsonObject
 from fim_private.dp.accountant import SUMS, Reach, sums_of
@@ -110,7 +109,7 @@ class Terms:
         """What the sums may be; of each composition, if it were the one that was chosen."""
         return {name: vars(self)[name] for name in SUMS}
 
-    def filled_from(self, first: Entry | Terms) -> Terms:
+    def filled_from(self, first: "Entry | Terms") -> Self:
         """Return the terms, with what they leave open as an entry or other terms have it."""
         return replace(
             self,
@@ -125,7 +124,7 @@ class Terms:
         return hashed(self.record())
 
     @classmethod
-    def read(cls, text: str) -> Terms:
+    def read(cls, text: str) -> Self:
         """Return the terms of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
         del record["schema"]
@@ -190,7 +189,7 @@ class Entry(Charge):
         plain = {name: vars(self)[name] for name in _PLAIN}
         return _canonical(plain | sums_written(self.sums) | self._columns)
 
-    def asks_as(self, later: Entry) -> bool:
+    def asks_as(self, later: Self) -> bool:
         """Whether both are of the same request: of the same units and period, with the same
         parameters and cost.
         """
@@ -211,7 +210,7 @@ class Entry(Charge):
         return hashed(self.record())
 
     @classmethod
-    def read(cls, text: str) -> Entry:
+    def read(cls, text: str) -> Self:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
         cost, zcdp = _costs(*(record.pop(name) for name in SUMS))

@@ -1,7 +1,5 @@
 """Carrying out the steps of a plan: selecting itemsets, adding noise, publishing the outcome."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +42,61 @@ class Outcome:
     units: UnitCount | None = None
     subsets: tuple[Itemset, ...] = ()
     known: tuple[Itemset, ...] = ()
+
+
+# -------------------- measuring
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy supports of k itemsets.
+
+    Attributes:
+        itemsets: (k,) itemsets, all different.
+        noisy: (k,) noisy supports, in steps of the noise's grid.
+        noise: The noise on each of them.
+        units: The number of units; None if it is not released.
+    """
+
+    itemsets: Sequence[Items]
+    noisy: Sequence[int]
+    noise: SupportNoise
+    units: UnitCount | None
+
+    def at(self, places: Sequence[int]) -> "Measurement":
+        """Return the measurement of the itemsets at these places."""
+        return replace(
+            self,
+            itemsets=[self.itemsets[place] for place in places],
+            noisy=[self.noisy[place] for place in places],
+        )
+
+    def estimates(self) -> list[Itemset]:
+        """Return the itemsets with the supports and 95 % intervals that follow: (k,)."""
+        supports = self.consistent(self.noise.reach(CONFIDENCE))
+        intervals = zip(supports.lower, supports.upper, strict=True)
+        rows = zip(
+            self.itemsets, supports.estimates, intervals, self._share_intervals(), strict=True
+        )
+        return [
+            Itemset(items, support, interval, share_interval=share_interval)
+            for items, support, interval, share_interval in rows
+        ]
+
+    def consistent(self, reach: int) -> noisy_supports.NoisySupports:
+        """Return the supports that follow, with intervals of this half width, in steps."""
+        return noisy_supports.consistent(self.itemsets, self.noisy, reach, self.noise.steps)
+
+    def _share_intervals(self) -> Sequence[tuple[float, float] | None]:
+        """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
+        units, noise = self.units, self.noise
+        if units is None or units.noise is None:
+            return [None] * len(self.itemsets)
+        if noise.of_units is not None:
+            extremes = noisy_supports.extremes(self.itemsets, self.noisy)
+            return [noise.share_interval(units.number, low, high) for low, high in extremes]
+        wider = self.consistent(noise.reach(SUPPORT_CONFIDENCE))
+        return [*map(units.share_interval, wider.lower, wider.upper)]
 
 
 # -------------------- carrying out the steps
@@ -268,61 +321,6 @@ class Execution:
             for estimate, is_sure in zip(estimates, sure, strict=True)
         ]
         return estimates, marked[: len(reaching)]
-
-
-# -------------------- measuring
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """Noisy supports of k itemsets.
-
-    Attributes:
-        itemsets: (k,) itemsets, all different.
-        noisy: (k,) noisy supports, in steps of the noise's grid.
-        noise: The noise on each of them.
-        units: The number of units; None if it is not released.
-    """
-
-    itemsets: Sequence[Items]
-    noisy: Sequence[int]
-    noise: SupportNoise
-    units: UnitCount | None
-
-    def at(self, places: Sequence[int]) -> Measurement:
-        """Return the measurement of the itemsets at these places."""
-        return replace(
-            self,
-            itemsets=[self.itemsets[place] for place in places],
-            noisy=[self.noisy[place] for place in places],
-        )
-
-    def estimates(self) -> list[Itemset]:
-        """Return the itemsets with the supports and 95 % intervals that follow: (k,)."""
-        supports = self.consistent(self.noise.reach(CONFIDENCE))
-        intervals = zip(supports.lower, supports.upper, strict=True)
-        rows = zip(
-            self.itemsets, supports.estimates, intervals, self._share_intervals(), strict=True
-        )
-        return [
-            Itemset(items, support, interval, share_interval=share_interval)
-            for items, support, interval, share_interval in rows
-        ]
-
-    def consistent(self, reach: int) -> noisy_supports.NoisySupports:
-        """Return the supports that follow, with intervals of this half width, in steps."""
-        return noisy_supports.consistent(self.itemsets, self.noisy, reach, self.noise.steps)
-
-    def _share_intervals(self) -> Sequence[tuple[float, float] | None]:
-        """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
-        units, noise = self.units, self.noise
-        if units is None or units.noise is None:
-            return [None] * len(self.itemsets)
-        if noise.of_units is not None:
-            extremes = noisy_supports.extremes(self.itemsets, self.noisy)
-            return [noise.share_interval(units.number, low, high) for low, high in extremes]
-        wider = self.consistent(noise.reach(SUPPORT_CONFIDENCE))
-        return [*map(units.share_interval, wider.lower, wider.upper)]
 
 
 # -------------------- publishing

@@ -187,7 +187,7 @@ class TimeOptions(TypedDict, total=False):
     ]
 
 
-class InspectOptions(ReadingOptions, TimeOptions, total=False):
+class InspectOptions(ReadingOptions, TimeOptions):
     """The options of `inspect`."""
 
 

@@ -236,7 +236,6 @@ class MineOptions(
     TimeOptions,
     EngineOptions,
     LedgerOptions,
-    total=False,
 ):
     """The options of `mine`, without those of segments."""
 

@@ -267,26 +267,24 @@ class Execution:
 
         estimates: of the itemsets selected, and then of others.
         """
-        itemsets = [
-            replace(estimate, doubtful=itemset.doubtful)
-            for estimate, itemset in zip(estimates, named, strict=False)
-        ]
+        doubtful = [itemset.doubtful for itemset in named]
         for selection in self.plan.selections:
             run, most_left_out = selection.run, selection.shortfall()
             if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
                 continue
             places = [
                 place
-                for place, itemset in enumerate(itemsets)
+                for place, itemset in enumerate(named)
                 if len(itemset.items or ()) in selection.sizes
             ]
-            least_upper_end = min((_interval(itemsets[place])[1] for place in places), default=0)
+            least_upper_end = min((_interval(estimates[place])[1] for place in places), default=0)
             # Noise that all supports share cancels where two of them are compared.
             cut = most_left_out + least_upper_end - noise.common_reach
             for place in places:
-                low, _ = _interval(itemsets[place])
-                itemsets[place] = replace(itemsets[place], doubtful=low == 0 or low <= cut)
-        return itemsets
+                low, _ = _interval(estimates[place])
+                doubtful[place] = low == 0 or low <= cut
+        pairs = zip(estimates, doubtful, strict=False)
+        return [replace(estimate, doubtful=is_doubtful) for estimate, is_doubtful in pairs]
 
     def _reaching(
         self, least: MinSupport, measurement: Measurement, selected: int

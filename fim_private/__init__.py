@@ -26,8 +26,7 @@ _HOME = {
         "Choosing Distance Exponential LargeMargin LimitedDomain MaxOfLaplaces "
         "PermuteAndFlip TightMargin"
     ),
-    "mining.count": "count",
-    "mining.mine": "mine queries",
+    "mining.mine": "count mine queries",
     "planning.plan": "Plan plan",
     "reading.inspection": "Inspection inspect",
     "reading.purchases": "read_catalogue read_transactions",

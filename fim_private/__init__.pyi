@@ -34,7 +34,7 @@ from fim_private.mechanisms import LimitedDomain as LimitedDomain
 from fim_private.mechanisms import MaxOfLaplaces as MaxOfLaplaces
 from fim_private.mechanisms import PermuteAndFlip as PermuteAndFlip
 from fim_private.mechanisms import TightMargin as TightMargin
-from fim_private.mining.count import count as count
+from fim_private.mining.mine import count as count
 from fim_private.mining.mine import mine as mine
 from fim_private.mining.mine import queries as queries
 from fim_private.planning.plan import Plan as Plan

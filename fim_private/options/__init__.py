@@ -32,7 +32,7 @@ PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned 
 AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # Values that can be chosen.
-RELATIONS = tuple(relation.value for relation in Neighbors)
+RELATIONS = tuple(Neighbors)
 UNITS = ("basket", "user")
 # The mechanisms of the registry that choose: help and shells name them before it is imported.
 CHOOSING = (

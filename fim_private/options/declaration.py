@@ -14,6 +14,9 @@ from typing import Any, TypeVar, get_args
 
 # The options of a call, by name: each value has the type that its declaration says.
 OptionValues = dict[str, Any]
+# What an option takes that may be left out: None stands for that.
+OptionalText = str | None
+OptionalNumber = int | None
 
 
 @dataclass(frozen=True)

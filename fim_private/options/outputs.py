@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from fim_private.options.declaration import everywhere, shown, written
+from fim_private.options.declaration import OptionalText, everywhere, shown, written
 
 ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
@@ -78,7 +78,7 @@ class TitleOption(TypedDict):
     """The title of a page."""
 
     title: Annotated[
-        str | None,
+        OptionalText,
         written(
             "What stands on top of the page, such as 'Corner shop, spring'.",
             "TEXT",
@@ -108,7 +108,7 @@ class PlanFigure(TypedDict):
     """The figure that `plan` draws."""
 
     epsilons: Annotated[
-        str | None, written("With --figure: the privacy losses to compare.", "E1,E2,…")
+        OptionalText, written("With --figure: the privacy losses to compare.", "E1,E2,…")
     ]
     figure: Annotated[
         Path | None,
@@ -120,7 +120,7 @@ class ChangeOptions(TypedDict):
     """Which changes `changes` shows."""
 
     between: Annotated[
-        str | None,
+        OptionalText,
         shown(
             "Of one release of several segments or periods: the two to compare, such as "
             "north,south.",
@@ -153,7 +153,7 @@ class EveryCommand(TypedDict):
     """The options that every command has."""
 
     config: Annotated[
-        str | None,
+        OptionalText,
         everywhere(
             'File of options (TOML), such as min-support = "2%", in the table of this command or '
             "above all tables. Typed options win, then the environment "

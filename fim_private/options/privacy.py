@@ -14,7 +14,15 @@ from fim_private.options import (
     RELATIONS,
     UNITS,
 )
-from fim_private.options.declaration import Option, audited, budget, of_ledger, shown
+from fim_private.options.declaration import (
+    Option,
+    OptionalNumber,
+    OptionalText,
+    audited,
+    budget,
+    of_ledger,
+    shown,
+)
 from fim_private.periods import KINDS
 
 
@@ -68,7 +76,7 @@ class LedgerOptions(TypedDict, total=False):
         ),
     ]
     dataset: Annotated[
-        str | None,
+        OptionalText,
         budget(
             "With --ledger: your name for the data. Use one name for all files about the same "
             "people.",
@@ -76,7 +84,7 @@ class LedgerOptions(TypedDict, total=False):
         ),
     ]
     seed: Annotated[
-        int | None,
+        OptionalNumber,
         budget(
             "For tests and benchmarks only: the output becomes predictable, and so is not "
             "private. Must be typed.",
@@ -132,7 +140,7 @@ class LedgerLimit(TypedDict):
         ),
     ]
     composition: Annotated[
-        str | None,
+        OptionalText,
         budget(
             "How releases add up: in zCDP, which allows more of them and needs a δ, or as sums of "
             "ε and of δ (basic).",
@@ -142,11 +150,11 @@ class LedgerLimit(TypedDict):
         ),
     ]
     dataset: Annotated[
-        str | None,
+        OptionalText,
         of_ledger("Your name for the data. By default that of the first release.", "NAME"),
     ]
     neighbors: Annotated[
-        str | None,
+        OptionalText,
         of_ledger(
             "Neighbour relation of its releases. By default that of the first release.",
             "add-remove|replace-one",
@@ -154,7 +162,7 @@ class LedgerLimit(TypedDict):
         ),
     ]
     unit: Annotated[
-        str | None,
+        OptionalText,
         of_ledger(
             "What its releases protect, a basket or a user. By default that of the first release.",
             "basket|user",
@@ -162,7 +170,7 @@ class LedgerLimit(TypedDict):
         ),
     ]
     per: Annotated[
-        str | None,
+        OptionalText,
         of_ledger(
             "Protect what a customer buys in any one day, week, month, quarter or year, not the "
             "customer for good. Each has the whole budget.",

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
 from fim_private.options import MAX_WORK, UNITS
-from fim_private.options.declaration import counted, counts, public, read
+from fim_private.options.declaration import (
+    OptionalNumber,
+    OptionalText,
+    counted,
+    counts,
+    public,
+    read,
+)
 from fim_private.periods import KINDS
 
 
@@ -12,7 +19,7 @@ class ReadingOptions(TypedDict, total=False):
     """How purchases are read."""
 
     user: Annotated[
-        str | None,
+        OptionalText,
         read(
             "Column of the customer. It protects all baskets of a user together, not each basket "
             "by itself.",
@@ -39,7 +46,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     items: Annotated[
-        str | None,
+        OptionalText,
         read(
             "Column with the list of items, where a row is a basket. It is guessed if there is "
             "exactly one.",
@@ -47,7 +54,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     split: Annotated[
-        str | None,
+        OptionalText,
         read(
             "Where to cut each cell of the item column, such as ',' or tab. Use it where a cell "
             "is a list, such as 'a, b' or ['a', 'b']. If no column is named, each line of a text "
@@ -63,7 +70,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     missing_user: Annotated[
-        str | None,
+        OptionalText,
         read(
             "Rows without a user: drop leaves them out; own-unit makes each of their baskets a "
             "unit.",
@@ -72,7 +79,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     delimiter: Annotated[
-        str | None,
+        OptionalText,
         read(
             "What separates the fields of a text, such as ';' or tab. By default it is found in "
             "the first line if you name columns; else comma in .csv, tab in .tsv.",
@@ -88,7 +95,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     encoding: Annotated[
-        str | None,
+        OptionalText,
         read(
             "Encoding of a text, such as cp1252. By default UTF-8, or what its byte order mark "
             "says.",
@@ -96,7 +103,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     input_format: Annotated[
-        str | None,
+        OptionalText,
         read(
             "long (a row is an item), wide (items in several columns), one-hot (a column per "
             "item). For text also lines, fimi, spmf or jsonl. Needed only if several fit.",
@@ -105,13 +112,13 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     skip_rows: Annotated[
-        int | None,
+        OptionalNumber,
         read(
             "Skip the first N lines of a text, or rows of a sheet, such as a title above the table."
         ),
     ]
     query: Annotated[
-        str | None,
+        OptionalText,
         read(
             "For a database: what to read, such as 'select customer_id, order_id, product from "
             "sales'. Put the password into PGPASSWORD or a service file.",
@@ -128,7 +135,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     time_format: Annotated[
-        str | None,
+        OptionalText,
         read(
             "How texts of --time, and those that --where compares with a date, are written, such "
             "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds "
@@ -137,7 +144,7 @@ class ReadingOptions(TypedDict, total=False):
         ),
     ]
     max_memory: Annotated[
-        str | int | None,
+        str | OptionalNumber,
         read(
             "Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four "
             "fifths of this machine's.",
@@ -150,7 +157,7 @@ class TimeOptions(TypedDict, total=False):
     """Which periods are read."""
 
     time: Annotated[
-        str | None,
+        OptionalText,
         counts(
             "Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A "
             "basket belongs to the day of its earliest row.",
@@ -158,7 +165,7 @@ class TimeOptions(TypedDict, total=False):
         ),
     ]
     period: Annotated[
-        str | None,
+        OptionalText,
         counts(
             "One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, "
             "month, quarter or year: each of those in --periods. Give the whole table, and let "
@@ -166,10 +173,10 @@ class TimeOptions(TypedDict, total=False):
             "PERIOD",
         ),
     ]
-    start: Annotated[str | None, counts("First day of one period, instead of --period.", "DAY")]
-    end: Annotated[str | None, counts("Last day of that period.", "DAY")]
+    start: Annotated[OptionalText, counts("First day of one period, instead of --period.", "DAY")]
+    end: Annotated[OptionalText, counts("Last day of that period.", "DAY")]
     per: Annotated[
-        str | None,
+        OptionalText,
         counts(
             "With --user: protect what a customer buys in any one day, week, month, quarter or "
             "year, not for good.",
@@ -178,7 +185,7 @@ class TimeOptions(TypedDict, total=False):
         ),
     ]
     missing_time: Annotated[
-        str | None,
+        OptionalText,
         counts(
             "drop leaves out rows without a time. Otherwise they are an error.",
             "drop",
@@ -195,10 +202,10 @@ class BasketOptions(TypedDict, total=False):
     """Which baskets count, and where an itemset must be together."""
 
     min_basket: Annotated[
-        int | None, counts("Count a basket of fewer than N different items as empty.")
+        OptionalNumber, counts("Count a basket of fewer than N different items as empty.")
     ]
     together: Annotated[
-        str | None,
+        OptionalText,
         counts(
             "Where an itemset must be together: in one basket, or anywhere in what a user ever "
             "bought (--user). By default basket; with --rules and --user it is user, which counts "
@@ -234,7 +241,7 @@ class EngineOptions(TypedDict, total=False):
         ),
     ]
     engine: Annotated[
-        str | None,
+        OptionalText,
         counted(
             "What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a "
             "database (extra warehouse). With spark FILE may also name a table; with sql no rows "
@@ -244,7 +251,7 @@ class EngineOptions(TypedDict, total=False):
         ),
     ]
     table: Annotated[
-        str | None,
+        OptionalText,
         counted(
             "With --engine sql: the table, or the view, of the database that FILE names, as "
             "schema.table or table. A view counts as a query.",

@@ -5,7 +5,14 @@ from fractions import Fraction
 from typing import Annotated, TypedDict
 
 from fim_private.options import CHOOSING, CONFIDENCE, SIZE, TOP, VOTES
-from fim_private.options.declaration import asked, counts, planned, public
+from fim_private.options.declaration import (
+    OptionalNumber,
+    OptionalText,
+    asked,
+    counts,
+    planned,
+    public,
+)
 from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption
 from fim_private.options.purchases import (
     BasketOptions,
@@ -24,7 +31,7 @@ class AskedOptions(TypedDict, total=False):
         asked("Items per itemset, or a range of sizes, such as 2-4.", "N or N-M", default=SIZE),
     ]
     top: Annotated[
-        int | None,
+        OptionalNumber,
         asked(
             "How many itemsets, of each size. With --min-support it is the limit for all sizes: "
             "1,000, or 100 if they are picked one by one.",
@@ -94,24 +101,24 @@ class CapOptions(TypedDict, total=False):
     """Public numbers that mechanisms need."""
 
     universe_size: Annotated[
-        int | None, public("Public number of items, for exponential without a catalogue.")
+        OptionalNumber, public("Public number of items, for exponential without a catalogue.")
     ]
     max_rank: Annotated[
-        int | None,
+        OptionalNumber,
         public(
             "Public cap on the rank search of large-margin and tight-margin (10,000), or on the "
             "candidates of limited-domain (10,000)."
         ),
     ]
     max_basket: Annotated[
-        int | None,
+        OptionalNumber,
         public(
             "Public cap on the items of a basket, for choosing and limited-domain. The first items "
             "in label order count."
         ),
     ]
     max_baskets: Annotated[
-        int | None,
+        OptionalNumber,
         public(
             "With --max-basket and --user: public cap on the different baskets of a user. They "
             "are drawn by their content."
@@ -148,14 +155,14 @@ class QuestionOptions(TypedDict):
         ),
     ]
     min_share: Annotated[
-        str | None,
+        OptionalText,
         asked(
             "For highest-lift and highest-confidence: ask only about pairs with at least this "
             "share of a block, 0.04 or 4%.",
             "SHARE",
         ),
     ]
-    size: Annotated[int | None, asked("For most-frequent: items per itemset, by default 2.")]
+    size: Annotated[OptionalNumber, asked("For most-frequent: items per itemset, by default 2.")]
 
 
 class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOptions, total=False):
@@ -181,13 +188,13 @@ class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOpt
         ),
     ]
     catalogue_item: Annotated[
-        str | None,
+        OptionalText,
         public(
             "With --catalogue: the column of the items as FILE has them, such as sku.", "COLUMN"
         ),
     ]
     catalogue_label: Annotated[
-        str | None,
+        OptionalText,
         public(
             "With --catalogue-item: the column of labels, such as name, that the release shows "
             "instead. If several items share a label, it shows the item in brackets too.",
@@ -195,7 +202,7 @@ class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOpt
         ),
     ]
     catalogue_query: Annotated[
-        str | None,
+        OptionalText,
         public(
             "If --catalogue is a database: what to read, such as 'select sku, name from products'.",
             "SELECT",
@@ -211,7 +218,7 @@ class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOpt
         ),
     ]
     units: Annotated[
-        int | None,
+        OptionalNumber,
         public(
             "About how many baskets (or users) there are, if that is public. For a few itemsets "
             "of users it decides which mechanism finds more. If it is wrong you find less, and "
@@ -244,7 +251,7 @@ class AllMineOptions(MineOptions, total=False):
     """The options of `mine`: also segments, or periods, that each have a release of their own."""
 
     by: Annotated[
-        str | None,
+        OptionalText,
         counts(
             "Column of segments, such as stores. Each segment gets its own release, all under one "
             "budget.",
@@ -258,7 +265,7 @@ class AllMineOptions(MineOptions, total=False):
         ),
     ]
     max_segments: Annotated[
-        int | None,
+        OptionalNumber,
         counts(
             "How many segments a basket (or user) counts in at most: those with most of its "
             "baskets. Each release gets 1/N of the budget. By default N is 1."
@@ -306,14 +313,15 @@ class VoteOptions(
         int, public("Number of blocks that the baskets (or users) are dealt to.", default=100)
     ]
     votes: Annotated[
-        int | None, public("Number of its best answers that each block names.", shown=str(VOTES))
+        OptionalNumber,
+        public("Number of its best answers that each block names.", shown=str(VOTES)),
     ]
 
 
 class PlanOptions(BudgetOptions, CapOptions, total=False):
     """The options of `plan`, without that for users."""
 
-    units: Annotated[int | None, planned("Number of baskets (or users), if that is public.")]
+    units: Annotated[OptionalNumber, planned("Number of baskets (or users), if that is public.")]
     size: Annotated[
         str | int | Iterable[int],
         planned(

@@ -91,19 +91,18 @@ def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32
 
     labels: (n,) Arrow, no nulls: int64, or texts as `integers_as_printed` leaves them.
     """
-    count = len(labels)
-    is_number = np.ones(count, dtype=bool)
+    integers = labels
     if not pa.types.is_integer(labels.type):
-        is_number = numpy_of(pc.match_substring_regex(labels, PRINTED_INTEGER))
-    numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
-    by_number = np.flatnonzero(is_number)[np.argsort(numbers, kind="stable")]
-    by_text = np.flatnonzero(~is_number)[
-        numpy_of(pc.sort_indices(labels.filter(arrow_of(~is_number))))
-    ]
-    order = np.concatenate([by_number, by_text])
-    code = np.empty(count, dtype=np.int32)
-    code[order] = np.arange(count, dtype=np.int32)
-    return Vocabulary(np.sort(numbers), labels.take(arrow_of(by_text)).cast(pa.string())), code
+        is_text = pc.invert(pc.match_substring_regex(labels, PRINTED_INTEGER))
+        integers = null_where(is_text, labels).cast(pa.int64())
+    # An integer comes before a null, which all texts have in its place.
+    keys = pa.RecordBatch.from_arrays([integers, labels], names=["integer", "text"])
+    order = pc.sort_indices(keys, [("integer", "ascending"), ("text", "ascending")])
+    code = np.empty(len(labels), dtype=np.int32)
+    code[numpy_of(order)] = np.arange(len(labels))
+    first_text = len(labels) - integers.null_count
+    texts = labels.take(order[first_text:]).cast(pa.string())
+    return Vocabulary(numpy_of(integers.take(order[:first_text])), texts), code
 
 
 def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -296,7 +295,6 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
         least, most = pc.min_max(whole).as_py().values()
         if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
             return whole
-        return whole.cast(pa.string())
     texts = as_texts(labels, where)
     if fold_case:
         small = [text and folded(text) for text in texts.to_pylist()]

@@ -147,14 +147,6 @@ def _without_nul(name: str, block: bytes) -> bytes:
     return block
 
 
-def text_of(block: bytes, name: str) -> str:
-    """Return a block as text. Raises DataError if it is not UTF-8."""
-    try:
-        return block.decode()
-    except UnicodeDecodeError:
-        raise not_utf8(name) from None
-
-
 # -------------------- one basket per line, or one user
 
 
@@ -194,7 +186,7 @@ def read_text(file: File, options: Reading) -> Transactions:
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)
-        lines = text_of(start, file.name).split("\n", SAMPLE)[:SAMPLE]
+        lines = start.decode().split("\n", SAMPLE)[:SAMPLE]
         if is_open and split is None:
             refuse_other_readings(lines, form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
@@ -342,7 +334,7 @@ class _Table:
         text: The text in UTF-8, which can be read twice.
         encoding: The encoding that it had.
         lines: Its first lines.
-        raw: The names of its columns as they are, or numbers, from 1 on, if no line names them.
+        first_line: That of the names, or the first row; with those behind it if it has quotes.
         delimiter: The character that cuts them.
         lines_before: How many lines stand before that of the names, or before the rows.
         named: Whether a line names them.
@@ -351,10 +343,22 @@ class _Table:
     text: File
     encoding: str
     lines: Sequence[str]
-    raw: Sequence[str]
+    first_line: str
     delimiter: str
     lines_before: int
     named: bool
+
+    @cached_property
+    def raw(self) -> list[str]:
+        """The names of its columns as they are, or numbers, from 1 on, if no line names them."""
+        line = io.StringIO(self.first_line, newline="")
+        try:
+            fields = next(csv.reader(line, delimiter=self.delimiter))
+        except csv.Error:  # a long line that this delimiter does not cut
+            fields = [self.first_line]
+        if self.named:
+            return fields
+        return [*map(str, range(1, len(fields) + 1))]
 
     @cached_property
     def names(self) -> list[str]:
@@ -544,11 +548,10 @@ def _opened(file: File, options: Reading) -> tuple[File, str, list[str]]:
                 limit.check(2 * len(content))
         remote = partial(pa.BufferReader, pa.py_buffer(content))
         text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
-    with closing(blocks(text, "utf-8")) as lines:
-        block = next(lines)
-    if not options.head:
-        text_of(block, file.name)
-    return text, encoding or "utf-8", block.decode("utf-8", "replace").split("\n")[:-1]
+    with closing(blocks(text, "utf-8")) as whole_text:
+        block = next(whole_text)
+    lines = block.decode(errors="replace" if options.head else "strict").split("\n")[:-1]
+    return text, encoding or "utf-8", lines
 
 
 def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
@@ -572,10 +575,9 @@ def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
         line = "\n".join([line, *lines])
     named = options.dialect.header is not False
     delimiters = _delimiters_of(file, named=named) if delimiter is None else [delimiter]
-    names = [_names_in(line, delimiter, named=named) for delimiter in delimiters]
     tables = [
-        _Table(text, encoding, first_lines, raw, delimiter, lines_before, named)
-        for raw, delimiter in zip(names, delimiters, strict=True)
+        _Table(text, encoding, first_lines, line, delimiter, lines_before, named)
+        for delimiter in delimiters
     ]
     fitting = [table for table in tables if {*columns}.issubset(table.names)]
     # Of several the first, that of the suffix.
@@ -602,17 +604,6 @@ def _delimiters_of(file: File, *, named: bool) -> list[str]:
     return [of_suffix]
 
 
-def _names_in(line: str, delimiter: str, *, named: bool) -> list[str]:
-    """Return the names in a line, or the numbers of its fields if it names no columns."""
-    try:
-        fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
-    except csv.Error:  # a long line that this delimiter does not cut
-        fields = [line]
-    if named:
-        return fields
-    return [*map(str, range(1, len(fields) + 1))]
-
-
 def damage_of(file: File, options: Reading) -> str | None:
     """Return what is wrong with the first line of a text that cannot be read: for its owner alone.
 
@@ -622,17 +613,15 @@ def damage_of(file: File, options: Reading) -> str | None:
     form = form_of(file, options)
     if not form.is_table:
         return None
-    number = 1
     with closing(blocks(file, options.dialect.encoding)) as text:
-        for block in text:
-            for line in block.split(b"\n")[:-1]:
-                if b"\0" in line:
-                    return f"line {number} has a NUL"
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    return f"line {number} is not UTF-8"
-                number += 1
+        lines = chain.from_iterable(block.split(b"\n")[:-1] for block in text)
+        for number, line in enumerate(lines, 1):
+            if b"\0" in line:
+                return f"line {number} has a NUL"
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return f"line {number} is not UTF-8"
     return _damaged_row(file, options, form)
 
 

@@ -9,23 +9,28 @@ row is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles
 from fim_private.reading.options import Times
-from fim_private.reading.other_readings import SAMPLE, first_texts
+from fim_private.reading.other_readings import FirstTexts
 from fim_private.reading.times import (
     TimeFormat,
     is_written_as_iso,
-    iso_moment,
     moment_of,
     seems_a_time,
 )
-from fim_private.reading.where import ColumnTest, Condition, Literal, meaning, named_kind, tests_of
+from fim_private.reading.where import (
+    ColumnTest,
+    Condition,
+    Literal,
+    meaning,
+    moment_in,
+    named_kind,
+    tests_of,
+)
 
 _ORDERED = frozenset(("<", "<=", ">", ">=", "between"))
 # A number with a comma, with marks between thousands, or with a sign of a currency.
@@ -97,30 +102,33 @@ def refuse_other_notations(
     for test in tests_of(condition):
         texts = first.get(test.column, ())
         for literal in test.literals:
-            problem = None
-            if isinstance(literal, str) and iso_moment(literal.strip()) is None:
+            if isinstance(literal, str) and moment_in(literal) is None:
+                problem = None
                 if test.sign in _ORDERED:
                     problem = _problem_of_text(literal.strip(), texts, test.time_format)
+                if problem is not None:
+                    raise other_notation(test, literal, source, problem)
             elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
-                problem = what_to_do(literal, test.time_format)
-            if problem is not None:
-                raise other_notation(test, literal, source, problem)
+                raise other_notation(test, literal, source)
 
 
-def other_notation(test: ColumnTest, literal: Literal, source: str, problem: str) -> DataError:
+def other_notation(
+    test: ColumnTest, literal: Literal, source: str, problem: str | None = None
+) -> DataError:
     """Return the error for a column that is written in another notation.
 
     problem: a clause that says what is wrong, and what to do.
     """
     kind = named_kind(literal)
-    if isinstance(literal, str) and iso_moment(literal.strip()) is not None:
+    if moment_in(literal) is not None:
         kind = "a date"
+    problem = problem or _what_to_do(literal, test.time_format)
     return DataError(
         f"{parameter('where')} compares column {test.column!r} of {source} with {kind}, {problem}"
     )
 
 
-def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
+def _what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     """Return how an error describes texts in another notation than a literal, and what to do."""
     if isinstance(literal, bool):
         return "and its values are no truth values: compare it with one of its texts, such as 'yes'"
@@ -161,47 +169,24 @@ def _problem_of_text(
     return None
 
 
-class FirstTexts:
-    """Looks at the first texts of the columns that conditions and times are read by.
+def texts_to_check(roles: Roles, source: str) -> FirstTexts:
+    """Return what looks at the columns that conditions and times are read by.
 
-    Attributes:
-        texts: Those that were seen, by column.
-        is_done: Whether enough was seen, and checked.
+    It raises DataError for a column in another notation.
     """
+    times = roles.times
+    names = [test.column for test in tests_of(roles.where) if test.literals]
+    if times is not None and times.format is not None:
+        names.append(times.column)
 
-    def __init__(self, roles: Roles, source: str) -> None:
-        self._roles, self._source = roles, source
-        named = [test.column for test in tests_of(roles.where) if test.literals]
-        if roles.times is not None and roles.times.format is not None:
-            named.append(roles.times.column)
-        self.texts: dict[str, list[str]] = {name: [] for name in named}
-        self.is_done = False
-
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and look at them. Raises DataError for a column in another notation."""
-        for batch in batches:
-            self.see(batch)
-            yield batch
-        self.done()
-
-    def see(self, batch: pa.RecordBatch) -> None:
-        """Look at more rows, whose columns may have any type. Raises DataError."""
-        if self.is_done:
-            return
-        for name, texts in self.texts.items():
-            texts += first_texts(batch.column(name), SAMPLE - len(texts))
-        if all(len(texts) >= SAMPLE for texts in self.texts.values()):
-            self.done()
-
-    def done(self) -> None:
-        """Check the texts that were seen. Raises DataError."""
-        self.is_done = True
-        refuse_other_notations(self._roles.where, self.texts, self._source)
-        times = self._roles.times
+    def check(texts: Mapping[str, Sequence[str]]) -> None:
+        refuse_other_notations(roles.where, texts, source)
         if times is not None and times.format is not None:
-            notation = Notation.of(self.texts[times.column], "", times.format)
+            notation = Notation.of(texts[times.column], "", times.format)
             if notation.is_mostly_other:
-                raise other_format(times, self._source)
+                raise other_format(times, source)
+
+    return FirstTexts({name: [] for name in names}, check)
 
 
 def other_format(times: Times, source: str) -> DataError:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
 from typing import Any
@@ -699,47 +699,61 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     return list(filter(None, items))
 
 
-def first_texts(column: pa.Array, most: int) -> list[str]:
-    """Return the first texts of a column that stand for a value; none if it is of another type."""
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    kind = value_type(column.type)
-    if most <= 0 or not (is_text(kind) or pa.types.is_string_view(kind)):
-        return []
-    values = present(decoded(column).cast(pa.large_string())).drop_null()
-    texts: list[str] = values[:most].to_pylist()
-    return texts
-
-
 @dataclass
-class FirstCells:
-    """Looks at the first cells of a column of items: they must not seem to be lists.
+class FirstTexts:
+    """Looks at the first texts of some columns, which are checked when there are enough of them.
 
-    where: the name of the column in errors. is_asked: whether to look at all.
+    Attributes:
+        texts: Those that were seen, by column, without those that stand for no value.
+        check: Raises DataError for texts that are written otherwise than they are read.
+        is_text: Tells whether a type is looked at.
+        is_done: Whether enough was seen, and checked.
     """
 
-    where: str
-    is_asked: bool
-    _cells: list[str] = field(default_factory=list)
+    texts: Mapping[str, list[str]]
+    check: Callable[[Mapping[str, Sequence[str]]], None]
+    is_text: Callable[[pa.DataType], bool] = is_text
+    is_done: bool = False
 
-    def see(self, cells: pa.Array) -> None:
-        """Look at more cells: (n,) Arrow array of any type. Raises DataError for lists."""
-        if self.is_asked and is_string_type(value_type(cells.type)):
-            self._cells += first_texts(cells, SAMPLE - len(self._cells))
-            if len(self._cells) >= SAMPLE:
-                self.done()
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Look at more rows, whose columns may have any type. Raises DataError."""
+        if self.is_done:
+            return
+        for name, texts in self.texts.items():
+            column = batch.column(name)
+            if isinstance(column, pa.ExtensionArray):
+                column = column.storage
+            kind = value_type(column.type)
+            if self.is_text(kind) or pa.types.is_string_view(kind):
+                values = present(decoded(column).cast(pa.large_string())).drop_null()
+                texts += values[: SAMPLE - len(texts)].to_pylist()
+        if all(len(texts) >= SAMPLE for texts in self.texts.values()):
+            self.done()
 
     def done(self) -> None:
-        """Check the cells that were seen. Raises DataError, whose options have a split."""
-        self.is_asked = False
-        split = _seeming_split(self._cells)
+        """Check the texts that were seen. Raises DataError."""
+        self.is_done = True
+        self.check(self.texts)
+
+
+def cells_to_check(roles: columns.Roles, where: str) -> FirstTexts:
+    """Return what looks at the cells of a column of items: they must not seem to be lists.
+
+    where: the name of the column in errors, whose options have a split.
+    """
+
+    def check(texts: Mapping[str, Sequence[str]]) -> None:
+        split = _seeming_split([*chain.from_iterable(texts.values())])
         if split is not None:
             raise unclear(
-                f"{self.where} looks as if its cells were lists of items: say "
+                f"{where} looks as if its cells were lists of items: say "
                 f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
                 "each cell is one item",
                 {"split": _spoken(split)},
             )
+
+    looked_at = [name for name in roles.values if roles.may_hold_lists]
+    return FirstTexts({name: [] for name in looked_at}, check, is_string_type)
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:

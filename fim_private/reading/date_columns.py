@@ -62,9 +62,8 @@ class DateColumn:
         return conjunction.join(repr(time_format.text) for time_format in self.formats)
 
 
-def date_columns(table: ArrowSource) -> list[DateColumn]:
-    """Return the columns of times of a table, by their types or by their first values."""
-    dates: list[DateColumn] = []
+def date_columns(table: ArrowSource) -> Iterator[DateColumn]:
+    """Yield the columns of times of a table, by their types or by their first values."""
     names = list(dict.fromkeys(table.schema.names))
     arrays = next(table.values(names, SAMPLE), [])
     first_values = dict(zip(names, arrays, strict=False))
@@ -75,27 +74,21 @@ def date_columns(table: ArrowSource) -> list[DateColumn]:
             continue
         texts = _texts(first_values[name][:SAMPLE].to_pylist())
         if texts:
-            dates += _of_texts(table, name, texts)
-    return dates
+            yield from _of_texts(table, name, texts)
 
 
-def columns_to_read(options: Mapping[str, object]) -> list[str]:
-    """Return the columns that options read times of, if they do not say how these are written."""
-    if options.get("time_format") is not None:
-        return []
-    where, names = where_of(options.get("where")), []
-    if options.get("time") is not None:
-        names.append(str(options["time"]))
-    if compares_times(where):
-        names += columns_of(where)
-    return names
-
-
-def formats_to_say(names: Sequence[str], columns: Iterable[DateColumn]) -> dict[str, str]:
-    """Return the option that says how the times of columns are written, if one is needed.
+def format_to_say(options: Mapping[str, object], columns: Iterable[DateColumn]) -> dict[str, str]:
+    """Return the option that says how the times are written that options read, if one is needed.
 
     Raises DataError if two formats fit.
     """
+    where, names = where_of(options.get("where")), []
+    if compares_times(where):
+        names = columns_of(where)
+    if options.get("time") is not None:
+        names.append(str(options["time"]))
+    if not names or options.get("time_format") is not None:
+        return {}
     for column in columns:
         if column.name not in names or not column.formats:
             continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,12 +35,7 @@ from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import ReadAs, suggested
 from fim_private.reading.databases import check_query
-from fim_private.reading.date_columns import (
-    DateColumn,
-    columns_to_read,
-    date_columns,
-    formats_to_say,
-)
+from fim_private.reading.date_columns import DateColumn, date_columns, format_to_say
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
@@ -49,7 +44,7 @@ from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, read
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
-from fim_private.reading.text import damage_of, form_of, text_table
+from fim_private.reading.text import damage_of, text_table
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing, present
 from fim_private.reading.where import column_text, columns_of, where_of
@@ -180,7 +175,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     named = _named(all_options)
     with limit_memory(MemoryLimit.of(all_options["max_memory"])):
         attempt = _Attempt(location, named, {})
-        attempt = replace(attempt, named=named | attempt.time_formats())
+        attempt = replace(attempt, named=named | format_to_say(named, attempt.times()))
         seen = attempt.read()
         if _COLUMNS.isdisjoint(attempt.named):
             seen = seen.with_customers()
@@ -273,23 +268,16 @@ class _Attempt:
                 stored = named_source(source, options)
                 if isinstance(stored, ArrowSource):
                     return stored
-                if options.dialect.form is None or form_of(stored, options).is_table:
+                form = options.dialect.form
+                if form is None or form.is_table:
                     return text_table(stored, options, InputForm.WIDE)
         return None
 
-    def times(self) -> list[DateColumn]:
-        """Return the columns of times of the table."""
+    def times(self) -> Iterator[DateColumn]:
+        """Yield the columns of times of the table."""
         with _while_readable:
             if self.table is not None:
-                return date_columns(self.table)
-        return []
-
-    def time_formats(self) -> dict[str, str]:
-        """Return the format of times as an option, if columns of times were named and one fits."""
-        names = columns_to_read(self.named)
-        if not names:
-            return {}
-        return formats_to_say(names, self.times())
+                yield from date_columns(self.table)
 
     def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
@@ -317,9 +305,7 @@ class _Attempt:
             more = self.damage()
         elif refusal.options == {}:
             more = self.first_line()
-        if not more:
-            return refusal
-        return DataError(f"{refusal.marked}{more}")
+        return DataError(refusal.marked + more)
 
     def is_beside(self, refusal: DataError, first: FimPrivateError) -> bool:
         """Return whether the last refusal only says that the guesses were wrong."""
@@ -422,8 +408,8 @@ class _Seen:
         if table is not None:
             notes += self.numbered_rows(table)
             time = self.attempt.named.get("time")
-            dates = [str(column) for column in self.attempt.times() if column.name != time]
-            notes += [*dates[:_EXAMPLES], *of_rows]
+            dates = (str(column) for column in self.attempt.times() if column.name != time)
+            notes += [*islice(dates, _EXAMPLES), *of_rows]
             with _while_readable:
                 notes += self.cancellations(table)
         return Inspection(
@@ -457,12 +443,12 @@ class _Seen:
 
         Where there are no columns, return the last baskets.
         """
+        if self.read_as.form in _NO_TABLE:
+            last_baskets = self.baskets(self.data.offsets[-1 - _LAST :])
+            return tuple(tuple(map(str, basket)) for basket in last_baskets)
         table = self.attempt.table
         rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
-        if self.read_as.form in _NO_TABLE:
-            for basket in self.baskets(self.data.offsets[-1 - _LAST :]):
-                rows.append(tuple(map(str, basket)))
-        elif table is not None and table.holds_texts:
+        if table is not None and table.holds_texts:
             with _while_readable:
                 for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
                     ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
@@ -491,17 +477,16 @@ class _Seen:
     def roles(self, table: ArrowSource) -> dict[str | None, str]:
         """Return the roles of columns by name; of several roles of one column the last."""
         read_as = self.read_as
-        roles: dict[str | None, str] = {}
-        if read_as.form == "one-hot":
-            roles = dict.fromkeys(table.schema.names, "item")
-        roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-        roles[self.attempt.named.get("time")] = "time"
-        roles |= dict.fromkeys(read_as.baskets, "basket")
-        roles[read_as.user] = "user"
-        role = "items"
-        if read_as.form in ("long", "wide"):
-            role = "item"
-        return roles | dict.fromkeys(read_as.items, role)
+        items = table.schema.names if read_as.form == "one-hot" else ()
+        role_of_items = "item" if read_as.form in ("long", "wide") else "items"
+        return (
+            dict.fromkeys(items, "item")
+            | dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+            | {self.attempt.named.get("time"): "time"}
+            | dict.fromkeys(read_as.baskets, "basket")
+            | {read_as.user: "user"}
+            | dict.fromkeys(read_as.items, role_of_items)
+        )
 
     def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
         """Yield a note on each column of a 0/1 table that is never 0 and always different."""
@@ -563,7 +548,7 @@ class _Seen:
         looks = [(_BELOW_ZERO, name) for name in quantities]
         if read_as.basket is not None:
             looks += [(_CANCELLED, read_as.basket), (_NUMBERED, read_as.basket)]
-        rows = dict.fromkeys((_BELOW_ZERO, _CANCELLED, _NUMBERED), 0)
+        rows = Counter[str]()
         for arrays in table.values([name for _, name in looks]):
             for values, (pattern, _) in zip(arrays, looks, strict=True):
                 rows[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count

@@ -7,6 +7,7 @@ set to makes no difference.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -73,7 +74,7 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "Y": ("year", "[0-9]{4}"),
     "y": ("short year", "[0-9]{2}"),
     "m": ("month", "[0-9]{1,2}"),
-    "b": ("short name", "|".join(_SHORT_MONTHS)),
+    "b": ("name", "|".join(_SHORT_MONTHS)),
     "B": ("name", "|".join(MONTHS)),
     "d": ("day", "[0-9]{1,2}"),
     "H": ("hour", "[0-9]{1,2}"),
@@ -88,7 +89,7 @@ _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
 _ORDER = [part for part, _ in _PARTS.values()]
 _FINER = "( minute( second( fraction)?)?)?"
 _COMPLETE = re.compile(
-    f"(short )?year (month|(short )?name) day( hour{_FINER}| half-day hour{_FINER} half)?"
+    f"(short )?year (month|name) day( hour{_FINER}| half-day hour{_FINER} half)?"
 )
 _TOKEN = re.compile(r"%(.?)|(\s+)|(.)", re.DOTALL)
 _SPECIAL = frozenset("\\^[]")  # databases do not agree on these in patterns
@@ -172,24 +173,25 @@ class TimeFormat:
 
 def _moment(texts: Mapping[str, str]) -> int | None:
     """Return whole microseconds from 1970 to a time, of the texts of its parts, else None."""
-    year = int(texts.get("year", 0))
+    numbers = Counter({part: int(text) for part, text in texts.items() if text.isdigit()})
+    year, month, hour = numbers["year"], numbers["month"], numbers["hour"]
     if "short year" in texts:
-        year = 1900 + int(texts["short year"])
+        year = 1900 + numbers["short year"]
         if year < 1900 + CENTURY_ENDS:
             year += 100
-    month = int(texts.get("month", 0))
-    if "month" not in texts:
-        month = 1 + _SHORT_MONTHS.index((texts.get("name") or texts["short name"])[:3])
-    half_day = int(texts.get("half-day hour", 12))
-    if not 1 <= half_day <= 12:
-        return None
-    hour = int(texts.get("hour", half_day % 12))
-    if texts.get("half") == "pm":
-        hour += 12
-    minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
+    if "name" in texts:
+        month = 1 + _SHORT_MONTHS.index(texts["name"][:3])
+    if "half" in texts:
+        half_day = numbers["half-day hour"]
+        if not 1 <= half_day <= 12:
+            return None
+        hour = half_day % 12
+        if texts["half"] == "pm":
+            hour += 12
+    minute, second = numbers["minute"], numbers["second"]
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
-        moment = datetime(year, month, int(texts["day"]), hour, minute, second, micros)
+        moment = datetime(year, month, numbers["day"], hour, minute, second, micros)
     except ValueError:
         return None
     return (moment - _EPOCH) // _MICROSECOND

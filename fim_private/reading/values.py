@@ -104,8 +104,7 @@ def decoded(values: Array) -> Array:
 
 def number_text(value: float) -> str:
     """Return a number as text: a whole one without a point."""
-    is_whole = value.is_integer() and abs(value) < LEAST_TEXT
-    if is_whole:
+    if value.is_integer() and abs(value) < LEAST_TEXT:
         return str(int(value))
     return str(value)
 
@@ -185,14 +184,10 @@ def integer_or_text(value: object) -> object:
 
 def integers_as_printed(texts: Array) -> Array:
     """Return bare texts or bytes, (n,) Arrow, with integers written without a point: 7 for 7.0."""
-    may_be = pc.match_substring(texts, ".0")
-    if not may_be.true_count:
+    if not pc.match_substring(texts, ".0").true_count:
         return texts
     encoded = texts.dictionary_encode()
-    distinct = encoded.dictionary
-    has_zeros = pc.match_substring_regex(distinct, WITH_ZEROS)
-    short = pc.replace_substring_regex(distinct, r"\.0+$", "")
-    return pc.if_else(has_zeros, short, distinct).take(encoded.indices)
+    return pc.replace_substring_regex(encoded.dictionary, WITH_ZEROS, r"\1").take(encoded.indices)
 
 
 def is_missing(value: object) -> bool:
@@ -201,12 +196,10 @@ def is_missing(value: object) -> bool:
         return value.strip() in MISSING_TEXTS
     if isinstance(value, bytes):
         return value.strip().decode("latin-1") in MISSING_TEXTS
-    if isinstance(value, float | complex | np.inexact):
-        return bool(value != value)
     if isinstance(value, Decimal):
         return value.is_nan()
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
+    if isinstance(value, float | complex | np.inexact | np.datetime64 | np.timedelta64):
+        return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

@@ -138,7 +138,7 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
     if source.own_dates and options.time_format is not None:
-        options = _with_own_dates(options, options.time_format.with_iso())
+        options = _with_own_dates(options, replace(options.time_format, or_iso=True))
     roles = choose(source.columns(), options, source.name)
     where = items_name(source.name, roles)
     labels = Labels(where, fold_case=roles.fold_case)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, cached_property
 
@@ -70,19 +70,19 @@ MONTHS = (
 _SHORT_MONTHS = [name[:3] for name in MONTHS]
 _SPACE = "[ \t\u00a0\u202f]+"
 # The part of a time that each directive says, and how it is written.
-_PARTS: Mapping[str, tuple[str, str]] = {
-    "Y": ("year", "[0-9]{4}"),
-    "y": ("short year", "[0-9]{2}"),
-    "m": ("month", "[0-9]{1,2}"),
-    "b": ("name", "|".join(_SHORT_MONTHS)),
-    "B": ("name", "|".join(MONTHS)),
-    "d": ("day", "[0-9]{1,2}"),
-    "H": ("hour", "[0-9]{1,2}"),
-    "I": ("half-day hour", "[0-9]{1,2}"),
-    "M": ("minute", "[0-9]{1,2}"),
-    "S": ("second", "[0-9]{1,2}"),
-    "f": ("fraction", "[0-9]{1,9}"),
-    "p": ("half", "am|pm"),
+_PARTS = {
+    "Y": ("year", "([0-9]{4})"),
+    "y": ("short year", "([0-9]{2})"),
+    "m": ("month", "([0-9]{1,2})"),
+    "b": ("name", f"({'|'.join(_SHORT_MONTHS)})"),
+    "B": ("name", f"({'|'.join(MONTHS)})"),
+    "d": ("day", "([0-9]{1,2})"),
+    "H": ("hour", "([0-9]{1,2})"),
+    "I": ("half-day hour", "([0-9]{1,2})"),
+    "M": ("minute", "([0-9]{1,2})"),
+    "S": ("second", "([0-9]{1,2})"),
+    "f": ("fraction", "([0-9]{1,9})"),
+    "p": ("half", "(am|pm)"),
 }
 _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
 # The parts that a format has, in the order of those above: a day, and perhaps a time of it.
@@ -147,14 +147,10 @@ class TimeFormat:
     @cached_property
     def pattern(self) -> str:
         """The pattern of a whole text in small letters, with a group for each part."""
-        is_number = [False, *(piece.startswith("[0-9]") for _, piece in self._pieces), False]
-        pattern = ""
-        for place, (name, piece) in enumerate(self._pieces):
-            # Beside other digits, as in %Y%m%d, a number has two.
-            if piece == "[0-9]{1,2}" and (is_number[place] or is_number[place + 2]):
-                piece = "[0-9]{2}"
-            pattern += f"({piece})" if name else piece
-        return f"^{pattern}$"
+        pattern = "".join(piece for _, piece in self._pieces)
+        # Beside other digits, as in %Y%m%d, a number has two.
+        pattern = pattern.replace("{1,2})([0-9]", "{2})([0-9]")
+        return "^" + pattern.replace("})([0-9]{1,2})", "})([0-9]{2})") + "$"
 
     def moment(self, text: str) -> int | None:
         """Return whole microseconds from 1970 to the time that a text says, else None."""
@@ -165,10 +161,6 @@ class TimeFormat:
         if moment is None and self.or_iso:
             return iso_moment(text)
         return moment
-
-    def with_iso(self) -> TimeFormat:
-        """Return the same format, by which texts in ISO 8601 are times, too."""
-        return replace(self, or_iso=True)
 
 
 def _moment(texts: Mapping[str, str]) -> int | None:
@@ -224,8 +216,8 @@ def _days_with_dots() -> list[TimeFormat]:
 
 
 @cache
-def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
-    """Return the usual formats, besides ISO 8601, by the marks that they have."""
+def _usual_with(marks: frozenset[str]) -> list[TimeFormat]:
+    """Return the usual formats, besides ISO 8601, that have these marks."""
     named = [*_YEAR_LAST, *_YEAR_FIRST, *(day.replace("%Y", "%y") for day in _YEAR_LAST)]
     days = [
         "%Y%m%d",
@@ -233,12 +225,8 @@ def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
         *named,
         *(day.replace("%b", "%B") for day in named),
     ]
-    formats: dict[frozenset[str], list[TimeFormat]] = {}
-    for day in days:
-        for clock in _BEHIND_DAYS:
-            text = day + clock
-            formats.setdefault(_marks(text.replace("%", "")), []).append(TimeFormat(text))
-    return formats
+    texts = [day + clock for day in days for clock in _BEHIND_DAYS]
+    return [TimeFormat(text) for text in texts if _marks(text.replace("%", "")) == marks]
 
 
 def _marks(text: str) -> frozenset[str]:
@@ -248,8 +236,7 @@ def _marks(text: str) -> frozenset[str]:
 def usual_formats_of(text: str) -> list[TimeFormat]:
     """Return the usual formats of dates and times, besides ISO 8601, that fit a text."""
     # Only those with its marks are tried, not hundreds: each has a pattern to make first.
-    formats = _usual_by_marks().get(_marks(text), [])
-    return [usual for usual in formats if usual.moment(text) is not None]
+    return [usual for usual in _usual_with(_marks(text)) if usual.moment(text) is not None]
 
 
 def seems_a_time(text: str) -> bool:

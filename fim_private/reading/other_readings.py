@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -122,11 +121,6 @@ def _bare_fields(line: str, delimiter: str) -> list[str]:
     return [field.strip().strip("\"'") for field in fields_of(line, delimiter)[:_FIELDS]]
 
 
-def _most(holds: Callable[[Any], object], values: Sequence[object]) -> bool:
-    """Tell whether something holds for more than half of some values."""
-    return 2 * sum(bool(holds(value)) for value in values) > len(values)
-
-
 def refuse_other_readings(
     lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str
 ) -> None:
@@ -166,8 +160,10 @@ def _spoken(delimiter: str) -> str:
 # -------------------- texts that are refused for their look alone
 
 # What Orange has in the second line of a .tab for each column, its type; and in the third.
-_ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
-_ORANGE_FLAGS = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w", "multiclass"}
+_ORANGE_TYPE = r"\s*(c|d|s|t|continuous|discrete|string|time|basket)\s*"
+_ORANGE_TYPES = re.compile(rf"{_ORANGE_TYPE}(\t{_ORANGE_TYPE})+", re.IGNORECASE)
+_ORANGE_FLAG = r"\s*(class|c|meta|m|ignore|i|weight|w|multiclass|)\s*"
+_ORANGE_FLAGS = re.compile(rf"{_ORANGE_FLAG}(\t{_ORANGE_FLAG})*", re.IGNORECASE)
 # of a table with one line of names: mS#name
 _ORANGE_NAME = re.compile(r"(^|\t)([mciw]?[CDST]|[mci])#\S")
 _SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
@@ -190,12 +186,10 @@ class _Look:
             raise sample.refusal(self.problem.format_map(words), self.options)
 
 
-def _lines(pattern: str, *, most: bool = False) -> Callable[[_Sample], bool]:
-    """Return what tells whether a line, or most of the lines, have a pattern."""
+def _lines(pattern: str, share: float = 0) -> Callable[[_Sample], bool]:
+    """Return what tells whether more than a share of the lines have a pattern."""
     search = re.compile(pattern, re.ASCII).search
-    if most:
-        return lambda sample: _most(search, sample.lines)
-    return lambda sample: any(map(search, sample.lines))
+    return lambda sample: len([*filter(search, sample.lines)]) > share * len(sample.lines)
 
 
 def _is_orange(sample: _Sample) -> bool:
@@ -203,14 +197,12 @@ def _is_orange(sample: _Sample) -> bool:
         return True
     if len(sample.lines) < _SEVERAL:
         return False
-    names, types, flags = (
-        [cell.strip() for cell in line.casefold().split("\t")] for line in sample.lines[:_SEVERAL]
-    )
-    if len(names) < _FEW or len(types) != len(names) or not _ORANGE_TYPES.issuperset(types):
+    types, flags = sample.lines[1:_SEVERAL]
+    if _ORANGE_TYPES.fullmatch(types) is None:
         return False
     # A line without flags is blank. Letters alone may be items.
     has_blank_flags = sample.numbers[2] > sample.numbers[1] + 1
-    return has_blank_flags or _ORANGE_FLAGS.issuperset(flags)
+    return has_blank_flags or _ORANGE_FLAGS.fullmatch(flags) is not None
 
 
 def _has_row_numbers(sample: _Sample) -> bool:
@@ -405,7 +397,7 @@ def _cuts(delimiter: str, line: str) -> bool:
     """Tell whether a delimiter cuts a line for sure; before a space it may be an item's: eggs,
     large.
     """
-    return any(after[:1] != " " for after in line.split(delimiter)[1:])
+    return re.search(f"{re.escape(delimiter)}(?! )", line) is not None
 
 
 # -------------------- rows of a table, by what is in them
@@ -484,7 +476,8 @@ def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> D
 def _matrix(sample: _Sample) -> None:
     """Lines of as many values each, most of which have a value twice: baskets have none twice."""
     rows = sample.rows
-    if len(rows) < _FEW or len(_columns(rows)) < _SEVERAL or not _most(_repeats, rows):
+    is_most = 2 * sum(map(_repeats, rows)) > len(rows)
+    if len(rows) < _FEW or len(_columns(rows)) < _SEVERAL or not is_most:
         return
     cells = [*chain.from_iterable(rows)]
     has_zero = any(cell.casefold() in values.FALSE_TEXTS for cell in cells)
@@ -567,7 +560,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         _SPMF,
     ),
     _Look(
-        _lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$", most=True),
+        _lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$", share=0.5),
         "looks like SPMF's format of items, their total and their utilities. Keep only what "
         "stands before the first colon, or say {as_lines} if all of it is items",
     ),
@@ -582,7 +575,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         "has lines of JSON: say {input_format} jsonl, or {as_lines} if these are items",
     ),
     _Look(
-        _lines(r"(^|\s)-[12]\s*$", most=True),
+        _lines(r"(^|\s)-[12]\s*$", share=0.5),
         "looks like SPMF's format for sequences, where -1 and -2 are ends: say {input_format} "
         "spmf, or {as_lines} if they are items",
         _SPMF,
@@ -597,7 +590,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
     ),
     _title,
     _Look(  # as those of MovieLens
-        _lines(r"\S::\S", most=True),
+        _lines(r"\S::\S", share=0.5),
         "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
         "its place, or say {as_lines} if it is part of the items",
     ),
@@ -605,7 +598,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         _lines(
             r"[^=\s,;|][^=,;|]*=\s*[0-9]+(\.[0-9]+)?\s*($|[\s,;|])"
             r"|^[^\s,;|]+([\s,;|]+[^:\s,;|]+:[0-9]+(\.[0-9]+)?)+\s*$",
-            most=True,
+            share=0.5,
         ),
         "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
         "say {as_lines} if they are part of the items",

@@ -59,7 +59,7 @@ class _Sample:
 
     Attributes:
         name: The name of the text in errors.
-        numbers: How many lines stand above each.
+        numbers: How many lines stand above each, besides those that are skipped.
         lines: The lines.
         form: lines or fimi.
         delimiter: The character that is about to cut them.
@@ -133,17 +133,13 @@ def refuse_other_readings(
         dialect: What a caller said of the text.
         name: The name of the text in errors.
     """
-    numbered = [
-        (number, line[:_CHARACTERS])
-        for number, line in enumerate(lines, dialect.skipped)
-        if line.strip()
-    ]
-    is_told = len(numbered) > 1 and SEPARATOR_LINE.fullmatch(numbered[0][1]) is not None
+    numbers = [place for place, line in enumerate(lines) if line.strip()]
+    is_told = len(numbers) > 1 and SEPARATOR_LINE.fullmatch(lines[numbers[0]]) is not None
     if is_told:
-        del numbered[0]
-    if not numbered:
+        del numbers[0]
+    if not numbers:
         return
-    numbers, short = zip(*numbered, strict=True)
+    short = [lines[number][:_CHARACTERS] for number in numbers]
     sample = _Sample(name, numbers, short, form, delimiter, dialect, is_told)
     for check in _CHECKS:
         check(sample)
@@ -244,8 +240,7 @@ def _names_of_columns(sample: _Sample) -> None:
         return
     delimiter = sample.widest_delimiter(0)
     first = [field.strip() for field in fields_of(sample.lines[0], delimiter)]
-    bare = _bare_fields(sample.lines[0], delimiter)
-    comes_again = _come_again(bare, sample.rows[1:])
+    comes_again = _come_again(first, sample.rows[1:])
     places = columns.numbered(columns.suggested(first)[0])
     dialect, also_say = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:
@@ -253,7 +248,7 @@ def _names_of_columns(sample: _Sample) -> None:
             f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: "
             f"say {parameter('input_format')} wide{also_say}, or {sample.as_lines} if its first "
             f"line is a basket",
-            {"input_format": str(InputForm.WIDE), **columns.likely_keys(first), **dialect},
+            {"input_format": "wide", **columns.likely_keys(first), **dialect},
         )
     roles = columns.likely_roles(first)
     # Names of both are no basket, also where they stand again below.
@@ -305,9 +300,10 @@ def _title(sample: _Sample) -> None:
         is_long = columns.likely_roles(names)
         is_wide = columns.numbered(columns.suggested(names)[0]) and not _come_again(names, rows[1:])
         if is_long or is_wide or (len(rows) > _SOME and _are_of_a_table(rows)):
+            skip_rows = sample.dialect.skipped + sample.numbers[place]
             raise sample.refusal(
-                f"seems to have a title above a table: say {parameter('skip_rows')} "
-                f"{sample.numbers[place]} to skip it, or {sample.as_lines} if each line is a basket"
+                f"seems to have a title above a table: say {parameter('skip_rows')} {skip_rows} to "
+                f"skip it, or {sample.as_lines} if each line is a basket"
             )
 
 
@@ -419,7 +415,7 @@ def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
     """Return the options that the first rows of a sheet suggest, if the first names its columns."""
     options = columns.likely_options(rows[0])
     if not options and _headed_one_hot(rows):
-        return {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(rows[0])}
+        return {"input_format": "one-hot", **columns.likely_keys(rows[0])}
     return options
 
 
@@ -469,7 +465,7 @@ def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> D
     return sample.refusal(
         f"looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
         f"{parameter('input_format')} one-hot{also_say}, or {sample.as_lines} if these are items",
-        {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(names), **options},
+        {"input_format": "one-hot", **columns.likely_keys(names), **options},
     )
 
 
@@ -547,7 +543,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return [*zip(*rows, strict=True)]
 
 
-_SPMF = {"input_format": str(InputForm.SPMF)}
+_SPMF = {"input_format": "spmf"}
 _CHECKS: tuple[Callable[[_Sample], None], ...] = (
     _Look(
         _lines(r"(?i)^@(relation|attribute|data)\b"),

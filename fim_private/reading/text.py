@@ -258,12 +258,9 @@ def _rows_of_lines(block: bytes, cut: Callable[[str], list[str]], labels: Labels
     return _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
 
 
-def _rows_of_lists(
-    baskets: Sequence[Sequence[str]], labels: Labels, users: pa.Array | None = None
-) -> KeyedRows:
+def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    codes = labels.encode(arrow_strings([*chain.from_iterable(baskets)]))
-    return KeyedRows(lengths, codes, {} if users is None else {"users": users})
+    return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])))
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
@@ -315,7 +312,8 @@ def _sequences(text: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
                 ] or [[]]
                 baskets += of_user
                 users += [line_number] * len(of_user)
-        yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
+        keys = {"users": arrow_of(np.array(users, dtype=np.int64))}
+        yield replace(_rows_of_lists(baskets, labels), keys=keys)
 
 
 # -------------------- tables
@@ -378,10 +376,6 @@ class _Table:
 
         The names are not listed: without a header line they would be somebody's purchases.
         """
-        wrong = next((name for name in columns if self.names.count(name) != 1), None)
-        if wrong is None:
-            return
-        problem = "has more than one" if wrong in self.names else "has no"
         advice = ": without a line of names its columns are called 1, 2, and so on"
         if self.named:
             advice = (
@@ -389,7 +383,11 @@ class _Table:
                 f"does, or say {parameter('delimiter')}; where no line names them, turn off "
                 f"{parameter('header')}"
             )
-        raise DataError(f"{self.text.name} {problem} column {wrong!r}{advice}")
+        for name in columns:
+            count = self.names.count(name)
+            if count != 1:
+                problem = "has more than one" if count else "has no"
+                raise DataError(f"{self.text.name} {problem} column {name!r}{advice}")
 
     def refuse_damage(self) -> None:
         """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.
@@ -456,7 +454,6 @@ class _Table:
             include_columns=raw,
             null_values=[""],
             strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
         )
         parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         read = arrow_csv.ReadOptions(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain, count
 
@@ -37,6 +38,7 @@ Item = int | str
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
+_TEXT_TYPE = re.compile(r"(large_)?(string|binary)(_view)?|fixed_size_binary\[[0-9]+\]")
 _TABLE_ENTRY = 16  # about how many bytes a label takes beside its text: an entry of a table
 
 
@@ -141,6 +143,7 @@ def folded(text: str) -> str | None:
     return None if small in _MISSING else small
 
 
+@dataclass(repr=False)
 class Labels:
     """Makes provisional codes, >= 0, of the labels of one source, and the vocabulary in the end.
 
@@ -153,26 +156,21 @@ class Labels:
         fold_case: Whether labels are `folded`.
         known: The code of each label if codes were agreed on before; below count, or -1 to leave
             the label out. The vocabulary is then `numbers`.
-        count: How many codes were agreed on.
+        count: How many codes there are: those that were agreed on, or those of the labels so far.
     """
 
-    def __init__(
-        self,
-        where: str,
-        *,
-        fold_case: bool = False,
-        known: Mapping[Item, int] | None = None,
-        count: int = 0,
-    ) -> None:
-        self._where, self._fold_case = where, fold_case
-        self._known, self._size, self._bytes = known, count, 0
-        self._dictionaries: list[pa.Array] = []
-        self._previous = pa.nulls(0), np.full(1, -1, dtype=np.int32)
+    where: str
+    fold_case: bool = False
+    known: Mapping[Item, int] | None = None
+    count: int = 0
+    _bytes: int = 0
+    _dictionaries: list[pa.Array] = field(default_factory=list)
+    _previous: tuple[pa.Array, Codes] = (pa.nulls(0), np.full(1, -1, dtype=np.int32))
 
     @property
     def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
-        return self._bytes + _TABLE_ENTRY * self._size
+        return self._bytes + _TABLE_ENTRY * self.count
 
     def encode(self, values: pa.Array | Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,), -1 for a null.
@@ -183,7 +181,7 @@ class Labels:
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
         if not pa.types.is_dictionary(values.type):
-            with _label_errors(values.type, self._where):
+            with _label_errors(values.type, self.where):
                 values = values.dictionary_encode()
         codes, place = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
@@ -211,9 +209,9 @@ class Labels:
 
         Labels that do not occur have the final code -1. chunks: all provisional codes of the rows.
         """
-        if self._known is not None:
-            return numbers(self._size), np.arange(self._size, dtype=np.int32)
-        used = np.zeros(self._size + 1, dtype=bool)  # one slot more, the last, takes the nulls
+        if self.known is not None:
+            return numbers(self.count), np.arange(self.count, dtype=np.int32)
+        used = np.zeros(self.count + 1, dtype=bool)  # one slot more, the last, takes the nulls
         for codes in chunks:
             used[codes] = True
         used[-1] = False
@@ -222,7 +220,7 @@ class Labels:
             dictionaries = [labels.cast(pa.string()) for labels in dictionaries]
         occurring = pa.concat_arrays(dictionaries).filter(arrow_of(used[:-1])).dictionary_encode()
         vocabulary, code = canonical_vocabulary(occurring.dictionary)
-        final = np.full(self._size + 1, -1, dtype=np.int32)  # the last is that of nulls
+        final = np.full(self.count + 1, -1, dtype=np.int32)  # the last is that of nulls
         final[used] = code[numpy_of(occurring.indices)]
         return vocabulary, final
 
@@ -232,15 +230,15 @@ class Labels:
         previous, codes = self._previous
         if dictionary.equals(previous):
             return codes
-        labels = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
-        codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
+        labels = _plain_labels(dictionary, self.where, fold_case=self.fold_case)
+        codes = np.arange(self.count, self.count + len(labels) + 1, dtype=np.int32)
         codes[np.append(null_mask(labels), True)] = -1
-        if self._known is not None:
+        if self.known is not None:
             for place in np.flatnonzero(codes >= 0).tolist():
-                codes[place] = self._known[item_of(labels[place].as_py())]
+                codes[place] = self.known[item_of(labels[place].as_py())]
         else:
             self._dictionaries.append(labels)
-            self._size += len(labels)
+            self.count += len(labels)
             self._bytes += labels.nbytes
         self._previous = dictionary, codes
         return codes
@@ -302,9 +300,9 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
     return integers_as_printed(texts)
 
 
-def as_printed(values: pa.Array, where: str = "the table") -> pa.Array:
+def as_printed(values: pa.Array) -> pa.Array:
     """Return values as items print, (n,) Arrow string: bare texts, integers without a point."""
-    return integers_as_printed(as_texts(values, where))
+    return integers_as_printed(as_texts(values))
 
 
 def is_list_type(kind: pa.DataType) -> bool:
@@ -315,9 +313,7 @@ def is_list_type(kind: pa.DataType) -> bool:
 
 def is_text_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is one of texts or bytes."""
-    texts = (pa.string(), pa.large_string(), pa.string_view())
-    bytes_of_any_length = (pa.binary(), pa.large_binary(), pa.binary_view())
-    return kind in (*texts, *bytes_of_any_length) or pa.types.is_fixed_size_binary(kind)
+    return _TEXT_TYPE.fullmatch(str(kind)) is not None
 
 
 @contextmanager

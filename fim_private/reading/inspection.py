@@ -46,14 +46,14 @@ from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, text_table
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import is_missing, present
+from fim_private.reading.values import is_missing
 from fim_private.reading.where import column_text, columns_of, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
-_ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
+_FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _while_readable = suppress(
     FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error
@@ -404,6 +404,10 @@ class _Seen:
         lengths = lengths[lengths > 0]
         first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
         most_frequent = np.argsort(-self.supports, kind="stable")[:_EXAMPLES].tolist()
+        items_per_user = None
+        if data.by_user and data.units:
+            all_baskets = replace(data, together=True).united()
+            items_per_user = round(len(all_baskets.items) / data.units, 2)
         notes = [*self.notes(guessed)]
         if table is not None:
             notes += self.numbered_rows(table)
@@ -429,7 +433,7 @@ class _Seen:
             guessed=guessed,
             marked_notes=tuple(notes),
             in_memory=isinstance(source, InMemory),
-            items_per_user=_items_per_user(data),
+            items_per_user=items_per_user,
         )
 
     def baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
@@ -514,19 +518,14 @@ class _Seen:
         user, basket, table = self.read_as.user, self.read_as.basket, self.attempt.table
         if self.data.reading.missing_user is None or table is None:
             return
-        if user is None or basket is None or user == basket:
+        if user is None or basket is None:
             return
         of_users: set[str] = set()
         of_nobody: list[str] = []
-        rows = 0
-        for users, baskets in table.values([user, basket]):
-            names_user = present(as_texts(users)).is_valid()
-            ids = present(as_texts(baskets))
+        for users, baskets in islice(table.values([user, basket]), _FIRST_BATCHES):
+            names_user, ids = as_texts(users).is_valid(), as_texts(baskets)
             of_users.update(ids.filter(names_user).to_pylist())
             of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
-            rows += len(users)
-            if rows > _ENOUGH_ROWS:
-                break
         if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
             return
         until_then = "each order is protected by itself"
@@ -629,14 +628,6 @@ def _summary(lengths: NDArray[np.int64]) -> dict[str, float]:
         "mean": round(float(lengths.mean()), 2),
         "max": int(lengths.max()),
     }
-
-
-def _items_per_user(data: Transactions) -> float | None:
-    """Return how many different items a user has, on average; None where units are baskets."""
-    if not data.by_user or not data.units:
-        return None
-    all_baskets = replace(data, together=True).united()
-    return round(len(all_baskets.items) / data.units, 2)
 
 
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:

@@ -33,7 +33,7 @@ from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.purchases import InspectOptions
 from fim_private.periods import period_at
 from fim_private.reading import columns, frames
-from fim_private.reading.columns import ReadAs, suggested
+from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
 from fim_private.reading.date_columns import DateColumn, date_columns, format_to_say
 from fim_private.reading.files import File, file_errors
@@ -290,7 +290,7 @@ class _Attempt:
             return {}
         if not options and not self.guessed and self.table is not None:
             options = columns.likely_options(self.table.schema.names)
-        known = {*self.named, *self.guessed}
+        known = self.named | self.guessed
         return {name: value for name, value in options.items() if name not in known}
 
     def explained(self, first: FimPrivateError, refusal: FimPrivateError) -> FimPrivateError:
@@ -466,11 +466,10 @@ class _Seen:
             return ()
         roles = self.roles(table)
         listed = table.columns()[:_LISTED_COLUMNS]
-        names = [column.name for column in listed]
         examples: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
         with _while_readable:
-            arrays = next(table.values(names, 100), [])
-            for name, array in zip(names, arrays, strict=False):
+            names = [column.name for column in listed]
+            for name, array in zip(names, next(table.values(names, 100), []), strict=False):
                 cells = filterfalse(is_missing, array[:100].to_pylist())
                 examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
         return tuple(
@@ -543,17 +542,19 @@ class _Seen:
         read_as = self.read_as
         if read_as.form != InputForm.LONG or read_as.where is not None:
             return
-        quantities = islice(filter(columns.suggests_quantity, read_as.others), 1)
-        looks = [(_BELOW_ZERO, name) for name in quantities]
+        looks = {}
+        quantity = next(filter(columns.suggests_quantity, read_as.others), None)
+        if quantity is not None:
+            looks[_BELOW_ZERO] = quantity
         if read_as.basket is not None:
-            looks += [(_CANCELLED, read_as.basket), (_NUMBERED, read_as.basket)]
+            looks |= {_CANCELLED: read_as.basket, _NUMBERED: read_as.basket}
         rows = Counter[str]()
-        for arrays in table.values([name for _, name in looks]):
-            for values, (pattern, _) in zip(arrays, looks, strict=True):
+        for arrays in table.values([*looks.values()]):
+            for pattern, values in zip(looks, arrays, strict=True):
                 rows[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
         if rows[_CANCELLED] >= rows[_NUMBERED]:
             rows[_CANCELLED] = 0  # they are all called so
-        for pattern, name in looks:
+        for pattern, name in looks.items():
             number = rows[pattern]
             have, condition = f"a negative {name!r}", "> 0"
             if pattern == _CANCELLED:
@@ -611,7 +612,7 @@ def _as_text(value: object) -> str:
     text = str(value)
     if value is None:
         text = ""
-    elif isinstance(value, list | tuple | set | frozenset | np.ndarray):
+    elif isinstance(value, list):
         text = in_braces(value)
     if len(text) > _WIDEST_EXAMPLE:
         return text[: _WIDEST_EXAMPLE - 1] + "…"
@@ -657,9 +658,8 @@ def _larger_baskets(read_as: ReadAs) -> str:
             return f"Where a row is {name}"
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
-    unnamed = [name for name in read_as.others if name not in read_as.baskets]
-    _, baskets, users, days = suggested(unnamed)
-    if read_as.user is not None and (columns.suggests_user(read_as.user) or not users):
+    _, baskets, users, days = columns.suggested(read_as.others)
+    if read_as.user is not None:
         users = [read_as.user]
     if baskets:
         return (

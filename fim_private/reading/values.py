@@ -27,16 +27,13 @@ def numpy_of(values: Array) -> NDArray[Any]:
 
     A null may become any value.
     """
-    data = values.buffers()[1]
+    data, dtype, start = values.buffers()[1], numpy_type(values.type), values.offset
     if data is None or not len(values):
-        return np.empty(0, dtype=numpy_type(values.type))
+        return np.empty(0, dtype=dtype)
     if types.is_boolean(values.type):
-        bits, end = np.frombuffer(data, dtype=np.uint8), values.offset + len(values)
-        return np.unpackbits(bits, count=end, bitorder="little")[values.offset :].view(bool)
-    dtype = numpy_type(values.type)
-    return np.frombuffer(
-        data, dtype=dtype, count=len(values), offset=values.offset * dtype.itemsize
-    )
+        bits = np.frombuffer(data, dtype=np.uint8)
+        return np.unpackbits(bits, count=start + len(values), bitorder="little")[start:].view(bool)
+    return np.frombuffer(data, dtype=dtype, count=len(values), offset=start * dtype.itemsize)
 
 
 def numpy_type(kind: DataType) -> np.dtype[Any]:

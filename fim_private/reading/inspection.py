@@ -59,6 +59,7 @@ _while_readable = suppress(
     FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error
 )
 _NO_TABLE = ("lines", "fimi", "spmf")
+_EMPTY = ArrowSource("", pa.schema([]), lambda _: [])
 
 
 @dataclass(frozen=True)
@@ -250,34 +251,32 @@ class _Attempt:
         return replace(reading_of(options), memory=current())
 
     @cached_property
-    def table(self) -> ArrowSource | None:
+    def table(self) -> ArrowSource:
         """The source as a table, a text as if its first line named columns.
 
-        It is None if the source is none, or can be read only once.
+        The table is empty if the source is none, or can be read only once.
         """
         source, options = self.source, replace(self.reading, head=True)
         if not source.can_be_read_again:
-            return None
+            return _EMPTY
         with suppress(FimPrivateError):
-            if isinstance(source, InMemory):
-                # A stream may be there once, and a lazy frame is computed each time.
-                if source.kind in ("stream", "polars.LazyFrame"):
-                    return None
-                return frames.table_of(source)
-            with file_errors(source.name):
-                stored = named_source(source, options)
-                if isinstance(stored, ArrowSource):
-                    return stored
-                form = options.dialect.form
-                if form is None or form.is_table:
-                    return text_table(stored, options, InputForm.WIDE)
-        return None
+            if not isinstance(source, InMemory):
+                with file_errors(source.name):
+                    stored = named_source(source, options)
+                    if isinstance(stored, ArrowSource):
+                        return stored
+                    form = options.dialect.form
+                    if form is None or form.is_table:
+                        return text_table(stored, options, InputForm.WIDE)
+            # A stream may be there once, and a lazy frame is computed each time.
+            elif source.kind not in ("stream", "polars.LazyFrame"):
+                return frames.table_of(source) or _EMPTY
+        return _EMPTY
 
     def times(self) -> Iterator[DateColumn]:
         """Yield the columns of times of the table."""
         with _while_readable:
-            if self.table is not None:
-                yield from date_columns(self.table)
+            yield from date_columns(self.table)
 
     def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
@@ -288,7 +287,7 @@ class _Attempt:
             options = {}
         if options is None or not self.source.can_be_read_again:
             return {}
-        if not options and not self.guessed and self.table is not None:
+        if not options and not self.guessed:
             options = columns.likely_options(self.table.schema.names)
         known = self.named | self.guessed
         return {name: value for name, value in options.items() if name not in known}
@@ -321,7 +320,7 @@ class _Attempt:
 
     def damage(self) -> str:
         """Return what an error says of the damaged line of a text with columns."""
-        damage: str | None = None
+        damage = None
         with _while_readable:
             if self.source.can_be_read_again and not isinstance(self.source, InMemory):
                 file = named_source(self.source, self.reading)
@@ -337,7 +336,7 @@ class _Attempt:
     def first_line(self) -> str:
         """Return what an error says of the first line of a text, or of a sheet."""
         table = self.table
-        if table is None or not (table.is_text or table.kind == "Excel"):
+        if not table.is_text and table.kind != "Excel":
             return ""
         cut = ""
         if table.is_text:
@@ -408,14 +407,12 @@ class _Seen:
         if data.by_user and data.units:
             all_baskets = replace(data, together=True).united()
             items_per_user = round(len(all_baskets.items) / data.units, 2)
-        notes = [*self.notes(guessed)]
-        if table is not None:
-            notes += self.numbered_rows(table)
-            time = self.attempt.named.get("time")
-            dates = (str(column) for column in self.attempt.times() if column.name != time)
-            notes += [*islice(dates, _EXAMPLES), *of_rows]
-            with _while_readable:
-                notes += self.cancellations(table)
+        time = self.attempt.named.get("time")
+        dates = (str(column) for column in self.attempt.times() if column.name != time)
+        notes = [*self.notes(guessed), *self.numbered_rows(table)]
+        notes += [*islice(dates, _EXAMPLES), *of_rows]
+        with _while_readable:
+            notes += self.cancellations(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -452,7 +449,7 @@ class _Seen:
             return tuple(tuple(map(str, basket)) for basket in last_baskets)
         table = self.attempt.table
         rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
-        if table is not None and table.holds_texts:
+        if table.holds_texts:
             with _while_readable:
                 for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
                     ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
@@ -462,7 +459,7 @@ class _Seen:
     def columns(self) -> tuple[InspectedColumn, ...]:
         """Return the first columns of a table, with their roles and a few of their values."""
         table = self.attempt.table
-        if table is None or self.read_as.form in _NO_TABLE:
+        if self.read_as.form in _NO_TABLE:
             return ()
         roles = self.roles(table)
         listed = table.columns()[:_LISTED_COLUMNS]
@@ -515,9 +512,7 @@ class _Seen:
         The first rows are enough.
         """
         user, basket, table = self.read_as.user, self.read_as.basket, self.attempt.table
-        if self.data.reading.missing_user is None or table is None:
-            return
-        if user is None or basket is None:
+        if self.data.reading.missing_user is None or user is None or basket is None:
             return
         of_users: set[str] = set()
         of_nobody: list[str] = []

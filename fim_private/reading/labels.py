@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import chain, count
 
 import numpy as np
@@ -261,12 +260,12 @@ class Labels:
 def _python_label(value: object) -> str | None:
     if is_missing(value):
         return None
-    is_label = isinstance(value, str | int | float | Decimal | np.integer | np.floating)
-    if not is_label or isinstance(value, bool | np.timedelta64):
+    label = integer_or_text(value)
+    if isinstance(value, bool | np.timedelta64) or not isinstance(label, int | str):
         raise DataError(
             f"items must be numbers or strings, not {type(value).__name__}; convert them first"
         )
-    return str(integer_or_text(value))
+    return str(label)
 
 
 def basket_of(value: object) -> Collection[object]:
@@ -338,9 +337,8 @@ def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
         values = present(values)
         numbers = numpy_of(values)
         whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)
-        integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
-        texts = pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
-        return null_where(values.is_null(), texts)
+        integers = values.cast(pa.int64(), safe=False).cast(pa.string())
+        return pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
     with _label_errors(values.type, where):
         texts = values.cast(pa.string())
         texts.validate(full=True)

@@ -349,8 +349,7 @@ def inside_of_list(line: str) -> str | None:
 
 def items_of_line(line: str, split: str) -> list[str]:
     """Return the items of a line that is a list, perhaps in quotes or brackets."""
-    inside = inside_of_list(line)
-    return items_of_cell(line if inside is None else inside, split)
+    return items_of_cell(inside_of_list(line) or line, split)
 
 
 def _other_delimiter(sample: _Sample) -> None:

@@ -363,14 +363,6 @@ class _Table:
         """The names of its columns without white space around them."""
         return [name.strip() for name in self.raw]
 
-    def refuse_title(self, delimiters: Iterable[str], columns: Sequence[str]) -> None:
-        """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
-        above = self.lines_before
-        lines = self.lines[above : above + LOOKED_AT]
-        for delimiter in delimiters:
-            rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
-            refuse_title([*enumerate(rows, above)], columns, self.text.name)
-
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise DataError if a column that was named is missing, or there several times.
 
@@ -512,8 +504,12 @@ def text_table(
         )
     is_certain = len(names) > 1 and {*columns}.issubset(names)
     if table.named and not is_certain:
-        delimiter = options.dialect.delimiter
-        table.refuse_title(DELIMITERS if delimiter is None else [delimiter], columns)
+        above, delimiter = table.lines_before, options.dialect.delimiter
+        lines = table.lines[above : above + LOOKED_AT]
+        delimiters = DELIMITERS if delimiter is None else (delimiter,)
+        for delimiter in delimiters:
+            rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
+            refuse_title([*enumerate(rows, above)], columns, file.name)
     if not options.head:
         table.check_columns(columns)
 

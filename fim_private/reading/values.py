@@ -159,20 +159,13 @@ def integer_or_text(value: object) -> object:
     Integers of 19 digits or more become texts. A bool, and a value of another type, stays.
     """
     number = value.item() if isinstance(value, np.number) else value
-    if isinstance(number, bool | np.bool_):
+    if isinstance(number, bool) or not isinstance(number, int | float | Decimal | str):
         return number
-    if isinstance(number, float):
-        text = str(number)
-        if number.is_integer():
-            text = str(int(number))
+    text = str(number).strip()
+    if isinstance(number, float) and number.is_integer():
+        text = str(int(number))
     elif isinstance(number, Decimal):
         text = format(number, "f")
-    elif isinstance(number, int | str):
-        text = str(number).strip()
-    elif isinstance(number, bytes):
-        text = number.strip().decode("utf-8", "surrogateescape")
-    else:
-        return number
     match = _INTEGER.fullmatch(text)
     if match is None:
         return text

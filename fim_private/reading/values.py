@@ -52,11 +52,11 @@ def null_mask(values: Array) -> NDArray[np.bool_]:
 
 def arrow_of(values: NDArray[Any]) -> Array:
     """Return numbers or booleans, (n,), as an Arrow array of the same type without nulls."""
+    data = np.ascontiguousarray(values)
     if values.dtype == bool:
-        bits = np.packbits(values, bitorder="little")
-        return Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
-    data = pa.py_buffer(np.ascontiguousarray(values))
-    return Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, data])
+        data = np.packbits(values, bitorder="little")
+    buffers = [None, pa.py_buffer(data)]
+    return Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
 def arrow_strings(values: Sequence[str]) -> Array:
@@ -72,9 +72,7 @@ def arrow_strings(values: Sequence[str]) -> Array:
 
 def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each of some runs begins, and the last ends: (runs + 1,)."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    return np.append(0, np.cumsum(lengths, dtype=np.int64))
 
 
 def null_where(stand_for_none: Array, values: Array) -> Array:

@@ -58,7 +58,10 @@ class Notation:
     @classmethod
     def of(cls, texts: Sequence[str], literal: Literal, time_format: TimeFormat | None) -> Notation:
         """Return that of texts that are compared with a number, a time or a truth value."""
-        unfit = [text for text in texts if not _fits(text, literal, time_format)]
+        unfit = [text for text in texts if meaning(text, literal, time_format) is None]
+        if isinstance(literal, bool):
+            # The numbers 0 and 1 are truth values. Other numbers are none, in no notation.
+            unfit = [text for text in unfit if meaning(text, 0) is None]
         in_other_notation = sum(_is_other_notation(text, literal) for text in unfit)
         return cls(len(texts), len(texts) - len(unfit), in_other_notation)
 
@@ -74,12 +77,6 @@ class Notation:
         if sign in _ORDERED:
             return self.other > 0 or self.is_mostly_other
         return self.fit == 0 and _LEAST_KNOWN * self.other >= self.looked_at
-
-
-def _fits(text: str, literal: Literal, time_format: TimeFormat | None) -> bool:
-    # The numbers 0 and 1 are truth values. Other numbers are none, in no notation.
-    is_number = isinstance(literal, bool) and meaning(text, 0) is not None
-    return is_number or meaning(text, literal, time_format) is not None
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:

@@ -72,11 +72,9 @@ class Notation:
 
     def is_refused(self, sign: str) -> bool:
         """Tell whether a comparison would select by too few of the values."""
-        if not self.looked_at:
-            return False
         if sign in _ORDERED:
             return self.other > 0 or self.is_mostly_other
-        return self.fit == 0 and _LEAST_KNOWN * self.other >= self.looked_at
+        return self.fit == 0 and 0 < self.looked_at <= _LEAST_KNOWN * self.other
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:
@@ -100,9 +98,7 @@ def refuse_other_notations(
         texts = first.get(test.column, ())
         for literal in test.literals:
             if isinstance(literal, str) and moment_in(literal) is None:
-                problem = None
-                if test.sign in _ORDERED:
-                    problem = _problem_of_text(literal.strip(), texts, test.time_format)
+                problem = _problem_of_text(test, literal.strip(), texts)
                 if problem is not None:
                     raise other_notation(test, literal, source, problem)
             elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
@@ -145,10 +141,10 @@ def _what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     )
 
 
-def _problem_of_text(
-    literal: str, texts: Sequence[str], time_format: TimeFormat | None
-) -> str | None:
+def _problem_of_text(test: ColumnTest, literal: str, texts: Sequence[str]) -> str | None:
     """Return what is wrong with an order of texts, which seem to be numbers or times; else None."""
+    if test.sign not in _ORDERED:
+        return None
     if meaning(literal, 0) is None and seems_a_time(literal):
         return "which is written in another way than 2026-01-31: write it so"
     if _MARKED_NUMBER.fullmatch(literal):
@@ -160,7 +156,9 @@ def _problem_of_text(
     )
     if numbers >= least:
         return "and its values are numbers: write the number without quotes"
-    times = sum(moment_of(text, time_format) is not None or seems_a_time(text) for text in texts)
+    times = sum(
+        moment_of(text, test.time_format) is not None or seems_a_time(text) for text in texts
+    )
     if times >= least:
         return "and its values are dates: write a whole date, as 2026-01-31"
     return None

@@ -554,18 +554,18 @@ def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
     """
     text, encoding, first_lines = _opened(file, options)
     lines_before, delimiter = options.dialect.skipped, options.dialect.delimiter
-    lines = iter(first_lines[lines_before:])
-    line = next(lines, "")
-    separator = SEPARATOR_LINE.fullmatch(line)
+    lines = first_lines[lines_before:] or [""]
+    separator = SEPARATOR_LINE.fullmatch(lines[0])
     if separator is not None:
         delimiter = delimiter or separator[1]
         lines_before += 1
-        line = next(lines, "")
-    line = next(filter(None, chain([line], lines)), "")  # Arrow passes over blank lines
-    if not line:
+        del lines[0]
+    while lines and not lines[0]:  # Arrow passes over blank lines
+        del lines[0]
+    if not lines:
         raise empty(file.name)
-    if '"' in line:  # a name in quotes may reach over lines
-        line = "\n".join([line, *lines])
+    # a name in quotes may reach over lines
+    line = "\n".join(lines) if '"' in lines[0] else lines[0]
     named = options.dialect.header is not False
     delimiters = _delimiters_of(file, named=named) if delimiter is None else [delimiter]
     tables = [

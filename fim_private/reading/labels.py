@@ -78,7 +78,7 @@ class Vocabulary:
         """Return the labels that another vocabulary has not."""
         return self.only(self.codes_in(removed) < 0)
 
-    def codes_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
+    def codes_in(self, vocabulary: Vocabulary) -> Codes:
         """Return for each code that of the same label in a vocabulary, or -1: (len(self),)."""
         integers = pc.index_in(arrow_of(self.integers), value_set=arrow_of(vocabulary.integers))
         strings = pc.index_in(self.strings, value_set=vocabulary.strings)
@@ -87,7 +87,7 @@ class Vocabulary:
         return np.where(is_absent, -1, codes).astype(np.int32)
 
 
-def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32]]:
+def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, Codes]:
     """Sort distinct labels into a vocabulary; return the new code of each, too.
 
     labels: (n,) Arrow, no nulls: int64, or texts as `integers_as_printed` leaves them.
@@ -106,7 +106,7 @@ def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32
     return Vocabulary(numpy_of(integers.take(order[:first_text])), texts), code
 
 
-def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
+def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, Codes]:
     """Sort n labels, int and str, into a vocabulary; also return the new code of each, (n,) int32.
 
     Two that are one item have one code. Raises UnicodeEncodeError for a text with a lone surrogate.

@@ -9,13 +9,13 @@ row is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles
 from fim_private.reading.options import Times
-from fim_private.reading.other_readings import FirstTexts
+from fim_private.reading.other_readings import FirstTexts, Texts
 from fim_private.reading.times import (
     TimeFormat,
     is_written_as_iso,
@@ -87,9 +87,7 @@ def _is_other_notation(text: str, literal: Literal) -> bool:
     return has_digit and not any(map(str.isalpha, text))
 
 
-def refuse_other_notations(
-    condition: Condition | None, first: Mapping[str, Sequence[str]], source: str
-) -> None:
+def refuse_other_notations(condition: Condition | None, first: Texts, source: str) -> None:
     """Raise DataError if texts are compared with a literal that is written in another way.
 
     first: the first texts of columns, without those that stand for no value.
@@ -174,7 +172,7 @@ def texts_to_check(roles: Roles, source: str) -> FirstTexts:
     if times is not None and times.format is not None:
         names.append(times.column)
 
-    def check(texts: Mapping[str, Sequence[str]]) -> None:
+    def check(texts: Texts) -> None:
         refuse_other_notations(roles.where, texts, source)
         if times is not None and times.format is not None:
             notation = Notation.of(texts[times.column], "", times.format)

@@ -33,6 +33,9 @@ from fim_private.reading.values import (
 )
 from fim_private.reading.where import is_text
 
+Cells = Sequence[Sequence[str]]  # of a table, row by row or column by column
+Texts = Mapping[str, Sequence[str]]  # the first texts of columns
+
 SAMPLE = 200  # so many lines, or cells, are looked at
 _CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line
 LOOKED_AT = 20  # so many rows are looked at for a title
@@ -85,11 +88,11 @@ class _Sample:
         return self.form is InputForm.FIMI
 
     @cached_property
-    def rows(self) -> list[list[str]]:
+    def rows(self) -> Cells:
         """The fields of each line."""
         return self.cut_at(self.delimiter)
 
-    def cut_at(self, delimiter: str) -> list[list[str]]:
+    def cut_at(self, delimiter: str) -> Cells:
         """Return the fields of each line, without quotes, cut at a delimiter."""
         return [_bare_fields(line, delimiter) for line in self.lines]
 
@@ -266,7 +269,7 @@ def _names_of_columns(sample: _Sample) -> None:
     )
 
 
-def _come_again(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def _come_again(names: Sequence[str], rows: Cells) -> bool:
     """Tell whether any of the names is a cell of the rows below."""
     return not {*chain.from_iterable(rows)}.isdisjoint(names)
 
@@ -410,7 +413,7 @@ def _one_hot(sample: _Sample, delimiter: str | None = None) -> None:
         raise _as_one_hot(sample, delimiter, rows[0] if is_headed else [])
 
 
-def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
+def options_of_rows(rows: Cells) -> OptionValues:
     """Return the options that the first rows of a sheet suggest, if the first names its columns."""
     options = columns.likely_options(rows[0])
     if not options and _headed_one_hot(rows):
@@ -418,7 +421,7 @@ def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
     return options
 
 
-def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
+def _headed_one_hot(rows: Cells) -> bool | None:
     """Return whether the first row of a one-hot table names its columns; None for other tables.
 
     What tells quantities from ids, prices and items that are numbers is their zeros, under a line
@@ -502,7 +505,7 @@ def _is_table(sample: _Sample) -> bool:
     return (has_tabs or not sample.is_spaced) and _are_of_a_table(sample.rows)
 
 
-def _are_of_a_table(rows: Sequence[Sequence[str]]) -> bool:
+def _are_of_a_table(rows: Cells) -> bool:
     first, *body = rows
     by_column = _columns(body)
     if len(body) < _SEVERAL or len(by_column) < _FEW:
@@ -515,7 +518,7 @@ def _are_of_a_table(rows: Sequence[Sequence[str]]) -> bool:
     return is_even or _has_ids(by_column) or _is_above(first, by_column)
 
 
-def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
+def _has_ids(by_column: Cells) -> bool:
     """Tell whether a column of a full table seems to have ids, and another one does not."""
     has_digits = [all(re.search(r"\d", cell) for cell in column) for column in by_column]
     varies = any(len({*column}) > 1 for column in compress(by_column, has_digits))
@@ -525,7 +528,7 @@ def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
 
 
-def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
+def _is_above(first: Sequence[str], by_column: Cells) -> bool:
     """Tell whether the first row seems to name the columns below it."""
     if len(first) != len(by_column):
         return False
@@ -535,7 +538,7 @@ def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
     return any(map(columns.suggests_a_column, first)) and not _come_again(first, by_column)
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+def _columns(rows: Cells) -> Cells:
     """Return the columns of rows that all have one length; none of others."""
     if len({*map(len, rows)}) != 1:
         return []
@@ -699,7 +702,7 @@ class FirstTexts:
     """
 
     texts: Mapping[str, list[str]]
-    check: Callable[[Mapping[str, Sequence[str]]], None]
+    check: Callable[[Texts], None]
     is_text: Callable[[pa.DataType], bool] = is_text
     is_done: bool = False
 
@@ -730,7 +733,7 @@ def cells_to_check(roles: columns.Roles, where: str) -> FirstTexts:
     where: the name of the column in errors, whose options have a split.
     """
 
-    def check(texts: Mapping[str, Sequence[str]]) -> None:
+    def check(texts: Texts) -> None:
         split = _seeming_split([*chain.from_iterable(texts.values())])
         if split is not None:
             raise unclear(

@@ -31,6 +31,7 @@ from fim_private.reading.other_readings import (
     LOOKED_AT,
     SAMPLE,
     SEPARATOR_LINE,
+    Cells,
     fields_of,
     is_presence,
     items_of_line,
@@ -258,7 +259,7 @@ def _rows_of_lines(block: bytes, cut: Callable[[str], list[str]], labels: Labels
     return _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
 
 
-def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels) -> KeyedRows:
+def _rows_of_lists(baskets: Cells, labels: Labels) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
     return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])))
 

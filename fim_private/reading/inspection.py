@@ -39,7 +39,7 @@ from fim_private.reading.date_columns import DateColumn, date_columns, format_to
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import MemoryLimit, current, limit_memory
+from fim_private.reading.memory import MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
@@ -188,6 +188,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
             guessed = {**seen.attempt.guessed, "user": None, "missing_user": None}
             seen = replace(attempt, guessed=guessed).read()
         chosen = attempt.named | seen.attempt.guessed
+        chosen.pop("max_memory", None)  # of this machine
         ordered = {name: chosen[name] for name in all_options if chosen.get(name) is not None}
         unnamed = tuple(name for name in ordered if name not in named)
         return seen.inspection(ordered, unnamed, notes)
@@ -199,7 +200,6 @@ _COLUMNS = {"user", "basket", "item", "items"}
 def _named(options: OptionValues) -> OptionValues:
     """Return the options that a caller named, as the command line has them."""
     named = {name: value for name, value in options.items() if value is not None}
-    named.pop("max_memory", None)
     for name in ("basket", "item"):
         value = named.get(name)
         if isinstance(value, list | tuple):
@@ -248,7 +248,7 @@ class _Attempt:
     def reading(self) -> Reading:
         """How to read the source. Raises ParameterError."""
         options = filled("inspect", InspectOptions, self.named | self.guessed)
-        return replace(reading_of(options), memory=current())
+        return reading_of(options)
 
     @cached_property
     def table(self) -> ArrowSource:
@@ -372,7 +372,7 @@ class _Seen:
     @property
     def has_every_item(self) -> bool:
         """Whether a table that was guessed to be one-hot has no 0: these are no quantities."""
-        data, is_one_hot = self.data, self.attempt.guessed.get("input_format") == InputForm.ONE_HOT
+        data, is_one_hot = self.data, self.attempt.guessed.get("input_format") == "one-hot"
         return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
     def with_customers(self) -> _Seen:
@@ -491,7 +491,7 @@ class _Seen:
     def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
         """Yield a note on each column of a 0/1 table that is never 0 and always different."""
         data = self.data
-        if self.read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
+        if self.read_as.form != "one-hot" or data.baskets < _FEW_ROWS:
             return
         codes = np.flatnonzero(self.supports == data.baskets).tolist()
         everywhere = {str(data.vocabulary.label(code)) for code in codes}
@@ -535,7 +535,7 @@ class _Seen:
     def cancellations(self, table: ArrowSource) -> Iterator[str]:
         """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
         read_as = self.read_as
-        if read_as.form != InputForm.LONG or read_as.where is not None:
+        if read_as.form != "long" or read_as.where is not None:
             return
         looks = {}
         quantity = next(filter(columns.suggests_quantity, read_as.others), None)
@@ -597,7 +597,7 @@ class _Seen:
                 f"All that a customer ever bought is one basket: {named} would make one of each "
                 f"day."
             )
-        if read_as.form == InputForm.ONE_HOT:
+        if read_as.form == "one-hot":
             yield "Where a cell is a quantity, each above 0 counts as 1."
         if not data.reading.fold_case:
             yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
@@ -647,7 +647,7 @@ def _named_together(*keys: str) -> str:
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
-    if read_as.form != InputForm.LONG:
+    if read_as.form != "long":
         name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
         if read_as.form not in _NO_TABLE:
             return f"Where a row is {name}"

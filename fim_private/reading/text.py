@@ -10,12 +10,11 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, groupby, islice, takewhile
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -69,31 +68,32 @@ def _encoding_of(start: bytes, named: str | None) -> str:
     return named or next(marked, "utf-8")
 
 
-def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
+def _utf8(file: File, encoding: str | None) -> Iterator[bytes]:
     """Yield a text in UTF-8, without a byte order mark. A text in UTF-8 is not checked."""
-    pieces = iter(partial(stream.read, memory.BLOCK_BYTES), b"")
     start = b""
-    for piece in pieces:  # a pipe may give a byte at a time
-        start += piece
-        if len(start) >= _LONGEST_MARK:
-            break
-    encoding = _encoding_of(start, encoding)
-    if encoding in _UTF8:
-        yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
-        return
-    try:
-        for text in codecs.iterdecode(chain([start], pieces), encoding):
-            yield text.encode()
-    except UnicodeError:
-        # The option does not fit: whoever guessed it knows now that the guess was wrong.
-        raise unclear(
-            f"{name} is not {encoding.upper()} text; name its encoding with "
-            f"{parameter('encoding')}",
-            {"encoding": encoding},
-        ) from None
+    with file.open() as stream:
+        pieces = iter(partial(stream.read, memory.BLOCK_BYTES), b"")
+        for piece in pieces:  # a pipe may give a byte at a time
+            start += piece
+            if len(start) >= _LONGEST_MARK:
+                break
+        encoding = _encoding_of(start, encoding)
+        if encoding in _UTF8:
+            yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
+            return
+        try:
+            for text in codecs.iterdecode(chain([start], pieces), encoding):
+                yield text.encode()
+        except UnicodeError:
+            # The option does not fit: whoever guessed it knows now that the guess was wrong.
+            raise unclear(
+                f"{file.name} is not {encoding.upper()} text; name its encoding with "
+                f"{parameter('encoding')}",
+                {"encoding": encoding},
+            ) from None
 
 
-def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
+def blocks(file: File, encoding: str | None) -> Generator[bytes, None, None]:
     """Yield blocks, at least one, of whole lines in UTF-8 without a byte order mark.
 
     Each ends in a line feed. A text in UTF-8 is not checked. encoding: of the file; None for what
@@ -102,28 +102,27 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
     """
     carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
-    with file.open() as stream:
-        for piece in _utf8(stream, encoding, file.name):
-            block = returns + piece
-            is_empty = is_empty and not block
-            # Two carriage returns may belong to a line feed that comes behind them.
-            returns = b"\r" * min(2, len(block) - len(block.rstrip(b"\r")))
-            block = block.removesuffix(returns)
-            if b"\r" in block:  # a hundred times as fast as the search for the pattern
-                block = _LINE_END.sub(b"\n", block)
-            cut = block.rfind(b"\n") + 1
-            if cut:
-                yield bytes(carry) + block[:cut]
-                carry.clear()
-            carry += block[cut:]
-            if len(carry) > memory.BLOCK_BYTES:
-                limit.check(memory.LINE_BYTE * len(carry))
-                if len(carry) > _LONGEST_LINE:
-                    raise DataError(
-                        f"{file.name} has a line of more than 64 MiB; write one basket a line"
-                    )
-        if carry or returns:
-            yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
+    for piece in _utf8(file, encoding):
+        block = returns + piece
+        is_empty = is_empty and not block
+        # Two carriage returns may belong to a line feed that comes behind them.
+        returns = b"\r" * min(2, len(block) - len(block.rstrip(b"\r")))
+        block = block.removesuffix(returns)
+        if b"\r" in block:  # a hundred times as fast as the search for the pattern
+            block = _LINE_END.sub(b"\n", block)
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield bytes(carry) + block[:cut]
+            carry.clear()
+        carry += block[cut:]
+        if len(carry) > memory.BLOCK_BYTES:
+            limit.check(memory.LINE_BYTE * len(carry))
+            if len(carry) > _LONGEST_LINE:
+                raise DataError(
+                    f"{file.name} has a line of more than 64 MiB; write one basket a line"
+                )
+    if carry or returns:
+        yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
     if is_empty:
         raise empty(file.name)
 
@@ -483,9 +482,7 @@ class _Table:
             yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
 
-def text_table(
-    file: File, options: Reading, form: InputForm, elsewhere: Collection[str] = ()
-) -> ArrowSource:
+def text_table(file: File, options: Reading, form: InputForm) -> ArrowSource:
     """Return a text with columns as a source of record batches.
 
     Raises DataError for a column that is missing or there twice.
@@ -494,9 +491,8 @@ def text_table(
         file: The text.
         options: How it is read, and the columns that were named.
         form: The form of its rows: those of a wide table may be short.
-        elsewhere: The columns that it is not expected to have.
     """
-    columns = [name for _, name in options.named() if name not in elsewhere]
+    columns = [name for _, name in options.named() if name not in file.partitions]
     table = _table_of(file, options, columns)
     names = table.names
     if len(names) > _MOST_COLUMNS:
@@ -536,10 +532,9 @@ def _opened(file: File, options: Reading) -> tuple[File, str, list[str]]:
         encoding = _encoding_of(file.start(), encoding)
     if file.pipe is not None or encoding not in _UTF8:
         limit, content = memory.current(), bytearray()
-        with file.open() as stream:
-            for piece in _utf8(stream, encoding, file.name):
-                content += piece
-                limit.check(2 * len(content))
+        for piece in _utf8(file, encoding):
+            content += piece
+            limit.check(2 * len(content))
         remote = partial(pa.BufferReader, pa.py_buffer(content))
         text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
     with closing(blocks(text, "utf-8")) as whole_text:

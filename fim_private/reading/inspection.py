@@ -72,7 +72,7 @@ class InspectedColumn:
     name: str
     type: str
     role: str | None
-    examples: tuple[str, ...]
+    examples: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -101,24 +101,24 @@ class Inspection:
 
     source: str
     read_as: ReadAs
-    columns: tuple[InspectedColumn, ...]
+    columns: Sequence[InspectedColumn]
     rows: int
     baskets: int
     users: int | None
     items: int
     empty_baskets: int
     basket_lengths: Mapping[str, float]
-    example_baskets: tuple[tuple[Item, ...], ...]
-    example_items: tuple[Item, ...]
-    last_rows: tuple[tuple[str, ...], ...]
+    example_baskets: Sequence[Sequence[Item]]
+    example_items: Sequence[Item]
+    last_rows: Sequence[Sequence[str]]
     options: OptionValues
-    guessed: tuple[str, ...]
-    marked_notes: tuple[str, ...]
+    guessed: Sequence[str]
+    marked_notes: Sequence[str]
     in_memory: bool
     items_per_user: float | None
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Sequence[str]:
         """What to know before mining, with parameters as Python names them."""
         return tuple(str(Marked(note)) for note in self.marked_notes)
 
@@ -391,7 +391,7 @@ class _Seen:
             return self
 
     def inspection(
-        self, options: OptionValues, guessed: tuple[str, ...], of_rows: Sequence[str]
+        self, options: OptionValues, guessed: Sequence[str], of_rows: Sequence[str]
     ) -> Inspection:
         """Return what is shown of it.
 
@@ -433,13 +433,13 @@ class _Seen:
             items_per_user=items_per_user,
         )
 
-    def baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
+    def baskets(self, ends: NDArray[np.int64]) -> Iterator[Sequence[Item]]:
         """Yield the first items of the baskets between offsets."""
         for start, end in pairwise(ends.tolist()):
             codes = self.data.items[start:end][:EXAMPLE_ITEMS]
             yield tuple(map(self.data.vocabulary.label, codes.tolist()))
 
-    def last_rows(self) -> tuple[tuple[str, ...], ...]:
+    def last_rows(self) -> Sequence[Sequence[str]]:
         """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
 
         Where there are no columns, return the last baskets.
@@ -448,7 +448,7 @@ class _Seen:
             last_baskets = self.baskets(self.data.offsets[-1 - _LAST :])
             return tuple(tuple(map(str, basket)) for basket in last_baskets)
         table = self.attempt.table
-        rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
+        rows: deque[Sequence[str]] = deque(maxlen=_LAST)
         if table.holds_texts:
             with _while_readable:
                 for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
@@ -456,14 +456,14 @@ class _Seen:
                     rows.extend(zip(*ends, strict=True))
         return tuple(rows)
 
-    def columns(self) -> tuple[InspectedColumn, ...]:
+    def columns(self) -> Sequence[InspectedColumn]:
         """Return the first columns of a table, with their roles and a few of their values."""
         table = self.attempt.table
         if self.read_as.form in _NO_TABLE:
             return ()
         roles = self.roles(table)
         listed = table.columns()[:_LISTED_COLUMNS]
-        examples: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
+        examples: defaultdict[str, Sequence[str]] = defaultdict(tuple)
         with _while_readable:
             names = [column.name for column in listed]
             for name, array in zip(names, next(table.values(names, 100), []), strict=False):

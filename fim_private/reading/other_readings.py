@@ -225,13 +225,11 @@ def _has_spaced_quotes(sample: _Sample) -> bool:
 
 def _has_an_open_quote(sample: _Sample) -> bool:
     """Tell whether a double quote that begins a field is not closed in its line."""
-    if sample.is_spaced:
-        return False
-    for line in sample.lines:
-        rows = csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)
-        if '"' in line and len([*rows]) == 1:  # it takes in the next
-            return True
-    return False
+    return not sample.is_spaced and any(
+        # it takes in the next line
+        len([*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)]) == 1
+        for line in sample.lines
+    )
 
 
 # -------------------- tables with names of columns

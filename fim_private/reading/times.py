@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, cached_property
@@ -57,15 +57,28 @@ def moment_of(text: str, time_format: TimeFormat | None = None) -> int | None:
         return time_format.moment(text)
     if "." not in text or is_written_as_iso(text):
         return iso_moment(text)
-    moments = (days.moment(text) for days in _days_with_dots())
-    return next((moment for moment in moments if moment is not None), None)
+    for days in _days_with_dots():
+        moment = days.moment(text)
+        if moment is not None:
+            return moment
+    return None
 
 
 # -------------------- formats, a few directives of strptime
 
 MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-    *("october", "november", "december"),
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
 _SHORT_MONTHS = [name[:3] for name in MONTHS]
 _SPACE = "[ \t\u00a0\u202f]+"
@@ -140,7 +153,7 @@ class TimeFormat:
         return pieces
 
     @cached_property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> Sequence[str]:
         """The parts of a time that it has, in order: those of the groups of the pattern."""
         return tuple(directive for directive, _ in self._pieces if directive)
 

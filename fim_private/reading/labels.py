@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import Array, DataType, types
 
 from fim_private.errors import DataError
 from fim_private.reading.options import not_utf8
@@ -53,7 +54,7 @@ class Vocabulary:
     """
 
     integers: NDArray[np.int64]
-    strings: pa.Array
+    strings: Array
 
     def __repr__(self) -> str:
         # Labels are somebody's purchases: they must not get into logs, notebooks and tracebacks.
@@ -78,18 +79,20 @@ class Vocabulary:
         """Return for each code that of the same label in a vocabulary, or -1: (len(self),)."""
         integers = pc.index_in(arrow_of(self.integers), value_set=arrow_of(vocabulary.integers))
         strings = pc.index_in(self.strings, value_set=vocabulary.strings)
-        codes = np.append(numpy_of(integers), numpy_of(strings) + len(vocabulary.integers))
-        is_absent = np.append(null_mask(integers), null_mask(strings))
-        return np.where(is_absent, -1, codes).astype(np.int32)
+        places = pa.concat_arrays([integers, strings])
+        codes = numpy_of(places).copy()
+        codes[len(integers) :] += len(vocabulary.integers)
+        codes[null_mask(places)] = -1
+        return codes
 
 
-def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, Codes]:
+def canonical_vocabulary(labels: Array) -> tuple[Vocabulary, Codes]:
     """Sort distinct labels into a vocabulary; return the new code of each, too.
 
     labels: (n,) Arrow, no nulls: int64, or texts as `integers_as_printed` leaves them.
     """
     integers = labels
-    if not pa.types.is_integer(labels.type):
+    if not types.is_integer(labels.type):
         is_text = pc.invert(pc.match_substring_regex(labels, PRINTED_INTEGER))
         integers = null_where(is_text, labels).cast(pa.int64())
     # An integer comes before a null, which all texts have in its place.
@@ -159,23 +162,23 @@ class Labels:
     known: Mapping[Item, int] | None = None
     count: int = 0
     _bytes: int = 0
-    _dictionaries: list[pa.Array] = field(default_factory=list)
-    _previous: tuple[pa.Array, Codes] = (pa.nulls(0), np.full(1, -1, dtype=np.int32))
+    _dictionaries: list[Array] = field(default_factory=list)
+    _previous: tuple[Array, Codes] = (pa.nulls(0), np.full(1, -1, dtype=np.int32))
 
     @property
     def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
         return self._bytes + _TABLE_ENTRY * self.count
 
-    def encode(self, values: pa.Array | Collection[object]) -> Codes:
+    def encode(self, values: Array | Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,), -1 for a null.
 
         Raises DataError for a value that cannot be a label. values: (n,) Arrow array; or Python or
         numpy integers and strings.
         """
-        if not isinstance(values, pa.Array):
+        if not isinstance(values, Array):
             return self._of_objects(values)
-        if not pa.types.is_dictionary(values.type):
+        if not types.is_dictionary(values.type):
             with _label_errors(values.type, self.where):
                 values = values.dictionary_encode()
         codes, place = self._of_dictionary(values.dictionary), numpy_of(values.indices)
@@ -183,15 +186,13 @@ class Labels:
             place = np.where(null_mask(values.indices), -1, place.astype(np.int64))
         return np.take(codes, place)
 
-    def encode_lists(
-        self, values: pa.Array | Collection[object]
-    ) -> tuple[NDArray[np.int64], Codes]:
+    def encode_lists(self, values: Array | Collection[object]) -> tuple[NDArray[np.int64], Codes]:
         """Return the length of each list, (n,), and the provisional codes of their values.
 
         A null is an empty list. values: (n,) Arrow array of lists, or Python collections. Raises
         DataError for others.
         """
-        if isinstance(values, pa.Array):
+        if isinstance(values, Array):
             sizes = pc.list_value_length(values)
             lengths = np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64)
             return lengths, self.encode(values.flatten())
@@ -219,7 +220,7 @@ class Labels:
         final[used] = code[numpy_of(occurring.indices)]
         return vocabulary, final
 
-    def _of_dictionary(self, dictionary: pa.Array) -> Codes:
+    def _of_dictionary(self, dictionary: Array) -> Codes:
         """Return the code of each label of a dictionary, and -1 for a null as the last."""
         # Batches of a file often share one.
         previous, codes = self._previous
@@ -270,7 +271,7 @@ def basket_of(value: object) -> Collection[object]:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value.tolist()  # type: ignore[no-any-return]
-    if isinstance(value, pa.Array | pa.ChunkedArray):
+    if isinstance(value, Array | pa.ChunkedArray):
         return value.to_pylist()  # type: ignore[no-any-return]
     if is_missing(value):
         return ()
@@ -280,10 +281,10 @@ def basket_of(value: object) -> Collection[object]:
     raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
 
 
-def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
+def _plain_labels(labels: Array, where: str, *, fold_case: bool) -> Array:
     """Return labels as int64 of 18 digits at most, or as strings in print; null for none."""
     kind = labels.type
-    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+    if types.is_integer(kind) and not types.is_uint64(kind):
         whole = labels.cast(pa.int64())
         least, most = pc.min_max(whole).as_py().values()
         if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
@@ -295,24 +296,24 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
     return integers_as_printed(texts)
 
 
-def as_printed(values: pa.Array) -> pa.Array:
+def as_printed(values: Array) -> Array:
     """Return values as items print, (n,) Arrow string: bare texts, integers without a point."""
     return integers_as_printed(as_texts(values))
 
 
-def is_list_type(kind: pa.DataType) -> bool:
+def is_list_type(kind: DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
     views = (pa.ListViewType, pa.LargeListViewType)
     return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType, *views))
 
 
-def is_text_type(kind: pa.DataType) -> bool:
+def is_text_type(kind: DataType) -> bool:
     """Tell whether an Arrow type is one of texts or bytes."""
     return _TEXT_TYPE.fullmatch(str(kind)) is not None
 
 
 @contextmanager
-def _label_errors(kind: pa.DataType, where: str) -> Iterator[None]:
+def _label_errors(kind: DataType, where: str) -> Iterator[None]:
     """Raise an error of Arrow, whose text may quote a value, as DataError."""
     try:
         yield
@@ -323,13 +324,13 @@ def _label_errors(kind: pa.DataType, where: str) -> Iterator[None]:
         raise DataError(f"{where} has items of type {shown_type(kind)}, {problem}") from None
 
 
-def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
+def as_texts(values: Array, where: str = "the table") -> Array:
     """Return labels as bare texts, (n,) Arrow string; null for none.
 
     Whole floats have no point. Raises DataError for values that are no texts.
     """
     values = decoded(values)
-    if pa.types.is_floating(values.type):
+    if types.is_floating(values.type):
         values = present(values)
         numbers = numpy_of(values)
         whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)

@@ -94,7 +94,10 @@ class _Sample:
 
     def cut_at(self, delimiter: str) -> Cells:
         """Return the fields of each line, without quotes, cut at a delimiter."""
-        return [_bare_fields(line, delimiter) for line in self.lines]
+        return [
+            [field.strip().strip("\"'") for field in fields_of(line, delimiter)[:_FIELDS]]
+            for line in self.lines
+        ]
 
     def widest_delimiter(self, place: int) -> str:
         """Return the delimiter that cuts one of the lines into the most fields."""
@@ -118,10 +121,6 @@ def fields_of(line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:
         return line.split(delimiter)
-
-
-def _bare_fields(line: str, delimiter: str) -> list[str]:
-    return [field.strip().strip("\"'") for field in fields_of(line, delimiter)[:_FIELDS]]
 
 
 def refuse_other_readings(

@@ -182,7 +182,7 @@ def read_text(file: File, options: Reading) -> Transactions:
         text: Iterator[bytes] = whole_text
         if dialect.form is None:
             text = map(partial(_without_nul, file.name), text)
-        text = without_lines(text, dialect.skipped + int(bool(dialect.header)))
+        text = without_lines(text, dialect.skipped + bool(dialect.header))
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)

@@ -121,7 +121,9 @@ class TimeFormat:
     or_iso: bool = False
 
     def __post_init__(self) -> None:
-        if _COMPLETE.fullmatch(" ".join(sorted(self.parts, key=_ORDER.index))) is None:
+        parts = " ".join(sorted(self.parts, key=_ORDER.index))
+        # What is in the text beside the parts is said first.
+        if self.pattern and _COMPLETE.fullmatch(parts) is None:
             raise self._error(
                 "it needs a year, a month and a day, and may have hours, minutes, seconds and "
                 "their fractions, all before the last and none twice; %I and %p go together"
@@ -137,33 +139,30 @@ class TimeFormat:
         )
 
     @cached_property
-    def _pieces(self) -> list[tuple[str, str]]:
-        """The parts of a time in order, each with its pattern; the text between has no name."""
-        pieces: list[tuple[str, str]] = []
-        for letter, space, character in _TOKEN.findall(self.text):
-            if letter in _PARTS:
-                pieces.append(_PARTS[letter])
-            elif space:
-                pieces.append(("", _SPACE))
-            else:
-                literal = "%" if letter == "%" else character
-                if not literal or literal in _SPECIAL or literal.isdigit():
-                    raise self._error("it has something else in it")
-                pieces.append(("", f"[{literal.lower()}]"))
-        return pieces
-
-    @cached_property
     def parts(self) -> Sequence[str]:
         """The parts of a time that it has, in order: those of the groups of the pattern."""
-        return tuple(directive for directive, _ in self._pieces if directive)
+        tokens = _TOKEN.findall(self.text)
+        return [_PARTS[letter][0] for letter, _, _ in tokens if letter in _PARTS]
 
     @cached_property
     def pattern(self) -> str:
         """The pattern of a whole text in small letters, with a group for each part."""
-        pattern = "".join(piece for _, piece in self._pieces)
+        pattern = _TOKEN.sub(self._piece, self.text)
         # Beside other digits, as in %Y%m%d, a number has two.
         pattern = pattern.replace("{1,2})([0-9]", "{2})([0-9]")
         return "^" + pattern.replace("})([0-9]{1,2})", "})([0-9]{2})") + "$"
+
+    def _piece(self, token: re.Match[str]) -> str:
+        """Return the pattern of a part of a time, or of the text between."""
+        letter, space, character = token.groups()
+        if letter in _PARTS:
+            return _PARTS[letter][1]
+        if space:
+            return _SPACE
+        literal = "%" if letter == "%" else character
+        if not literal or literal in _SPECIAL or literal.isdigit():
+            raise self._error("it has something else in it")
+        return f"[{literal.lower()}]"
 
     def moment(self, text: str) -> int | None:
         """Return whole microseconds from 1970 to the time that a text says, else None."""

@@ -155,20 +155,16 @@ class Labels:
         known: The code of each label if codes were agreed on before; below count, or -1 to leave
             the label out. The vocabulary is then `numbers`.
         count: How many codes there are: those that were agreed on, or those of the labels so far.
+        nbytes: About how many bytes the labels take that were collected so far.
     """
 
     where: str
     fold_case: bool = False
     known: Mapping[Item, int] | None = None
     count: int = 0
-    _bytes: int = 0
+    nbytes: int = 0
     _dictionaries: list[Array] = field(default_factory=list)
     _previous: tuple[Array, Codes] = (pa.nulls(0), np.full(1, -1, dtype=np.int32))
-
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes the labels take that were collected so far."""
-        return self._bytes + _TABLE_ENTRY * self.count
 
     def encode(self, values: Array | Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,), -1 for a null.
@@ -226,7 +222,7 @@ class Labels:
         previous, codes = self._previous
         if dictionary.equals(previous):
             return codes
-        labels = _plain_labels(dictionary, self.where, fold_case=self.fold_case)
+        labels = self._plain(dictionary)
         codes = np.arange(self.count, self.count + len(labels) + 1, dtype=np.int32)
         codes[np.append(null_mask(labels), True)] = -1
         if self.known is not None:
@@ -235,9 +231,23 @@ class Labels:
         else:
             self._dictionaries.append(labels)
             self.count += len(labels)
-            self._bytes += labels.nbytes
+            self.nbytes += labels.nbytes + _TABLE_ENTRY * len(labels)
         self._previous = dictionary, codes
         return codes
+
+    def _plain(self, labels: Array) -> Array:
+        """Return labels as int64 of 18 digits at most, or as strings in print; null for none."""
+        kind = labels.type
+        if types.is_integer(kind) and not types.is_uint64(kind):
+            whole = labels.cast(pa.int64())
+            least, most = pc.min_max(whole).as_py().values()
+            if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
+                return whole
+        texts = as_texts(labels, self.where)
+        if self.fold_case:
+            small = [text and folded(text) for text in texts.to_pylist()]
+            texts = pa.array(small, pa.string())
+        return integers_as_printed(texts)
 
     def _of_objects(self, values: Collection[object]) -> Codes:
         # True, 1 and 1.0 are one key to a dict
@@ -279,21 +289,6 @@ def basket_of(value: object) -> Collection[object]:
         with suppress(TypeError):  # a 0-dimensional array claims to be iterable
             return list(value)
     raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
-
-
-def _plain_labels(labels: Array, where: str, *, fold_case: bool) -> Array:
-    """Return labels as int64 of 18 digits at most, or as strings in print; null for none."""
-    kind = labels.type
-    if types.is_integer(kind) and not types.is_uint64(kind):
-        whole = labels.cast(pa.int64())
-        least, most = pc.min_max(whole).as_py().values()
-        if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
-            return whole
-    texts = as_texts(labels, where)
-    if fold_case:
-        small = [text and folded(text) for text in texts.to_pylist()]
-        texts = pa.array(small, pa.string())
-    return integers_as_printed(texts)
 
 
 def as_printed(values: Array) -> Array:

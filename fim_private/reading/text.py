@@ -93,7 +93,7 @@ def _utf8(file: File, encoding: str | None) -> Iterator[bytes]:
             ) from None
 
 
-def blocks(file: File, encoding: str | None) -> Generator[bytes, None, None]:
+def blocks(file: File, encoding: str | None) -> Generator[bytes]:
     """Yield blocks, at least one, of whole lines in UTF-8 without a byte order mark.
 
     Each ends in a line feed. A text in UTF-8 is not checked. encoding: of the file; None for what

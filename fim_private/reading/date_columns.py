@@ -62,9 +62,8 @@ class DateColumn:
         return conjunction.join(repr(time_format.text) for time_format in self.formats)
 
 
-def date_columns(table: ArrowSource) -> list[DateColumn]:
-    """Return the columns of times of a table, by their types or by their first values."""
-    dates: list[DateColumn] = []
+def date_columns(table: ArrowSource) -> Iterator[DateColumn]:
+    """Yield the columns of times of a table, by their types or by their first values."""
     names = list(dict.fromkeys(table.schema.names))
     arrays = next(table.values(names, SAMPLE), [])
     first_values = dict(zip(names, arrays, strict=False))
@@ -75,27 +74,21 @@ def date_columns(table: ArrowSource) -> list[DateColumn]:
             continue
         texts = _texts(first_values[name][:SAMPLE].to_pylist())
         if texts:
-            dates += _of_texts(table, name, texts)
-    return dates
+            yield from _of_texts(table, name, texts)
 
 
-def columns_to_read(options: Mapping[str, object]) -> list[str]:
-    """Return the columns that options read times of, if they do not say how these are written."""
-    if options.get("time_format") is not None:
-        return []
-    where, names = where_of(options.get("where")), []
-    if options.get("time") is not None:
-        names.append(str(options["time"]))
-    if compares_times(where):
-        names += columns_of(where)
-    return names
-
-
-def formats_to_say(names: Sequence[str], columns: Iterable[DateColumn]) -> dict[str, str]:
-    """Return the option that says how the times of columns are written, if one is needed.
+def format_to_say(options: Mapping[str, object], columns: Iterable[DateColumn]) -> dict[str, str]:
+    """Return the option that says how the times are written that options read, if one is needed.
 
     Raises DataError if two formats fit.
     """
+    where, names = where_of(options.get("where")), []
+    if compares_times(where):
+        names = columns_of(where)
+    if options.get("time") is not None:
+        names.append(str(options["time"]))
+    if not names or options.get("time_format") is not None:
+        return {}
     for column in columns:
         if column.name not in names or not column.formats:
             continue
@@ -113,31 +106,30 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[D
 
     All rows are read only if its first values, texts, fit several formats.
     """
+    likely: Sequence[TimeFormat | None] = [None]  # in ISO 8601, or a day with dots
     enough = len(texts) - len(texts) // _MOST_MISSING
-    moments = _moments(texts, None)
-    if len(moments) >= enough:
-        yield DateColumn(name, (), len(moments) == len(texts), _month(moments))
-        return
     # 20260131 may be an id
-    if all(text.isdigit() for text in texts) and not suggests_date(name):
-        return
-    with_digits = [text for text in texts if any(map(str.isdigit, text))]
-    usual = [usual_formats_of(text) for text in with_digits[:_LISTED]]
-    likely = _best(chain.from_iterable(usual), texts)
+    may_be_dates = suggests_date(name) or not all(map(str.isdigit, texts))
+    if may_be_dates and len(_moments(texts, None)) < enough:
+        with_digits = [text for text in texts if any(map(str.isdigit, text))]
+        usual = map(usual_formats_of, with_digits[:_LISTED])
+        likely = _best(chain.from_iterable(usual), texts)
     if not likely or len(_moments(texts, likely[0])) < enough:
         return
     values = texts
     if len(likely) > 1:
-        values = list(dict.fromkeys(_all_values(table, name)))
+        arrays = (array.unique().to_pylist() for [array] in table.values([name], LONG_ROWS))
+        values = list(dict.fromkeys(chain.from_iterable(map(_texts, arrays))))
         likely = _best(likely, values)
-        readings = {tuple(map(time_format.moment, values)) for time_format in likely}
+        readings = {tuple(_moments(values, time_format)) for time_format in likely}
         if len(readings) == 1:
             likely = likely[:1]
     fits_all = len(_moments(values, likely[0])) == len(values)
-    yield DateColumn(name, likely, fits_all, _month(_moments(texts, likely[0])))
+    month = period_at("month", max(_moments(texts, likely[0])) // _DAY).name
+    yield DateColumn(name, [*filter(None, likely)], fits_all, month)
 
 
-def _best(formats: Iterable[TimeFormat], texts: Sequence[str]) -> list[TimeFormat]:
+def _best(formats: Iterable[TimeFormat | None], texts: Sequence[str]) -> list[TimeFormat | None]:
     """Return the formats that fit the most of some texts."""
     fits = {time_format: len(_moments(texts, time_format)) for time_format in formats}
     most = max(fits.values(), default=0)
@@ -148,17 +140,6 @@ def _moments(texts: Iterable[str], time_format: TimeFormat | None) -> list[int]:
     """Return the times that texts say, in microseconds since 1970."""
     moments = (moment_of(text, time_format) for text in texts)
     return [moment for moment in moments if moment is not None]
-
-
-def _month(moments: Iterable[int]) -> str:
-    """Return the month of the last of some times."""
-    return period_at("month", max(moments) // _DAY).name
-
-
-def _all_values(table: ArrowSource, name: str) -> Iterator[str]:
-    """Yield the different values of each part of a column as texts."""
-    for [array] in table.values([name], LONG_ROWS):
-        yield from _texts(array.unique().to_pylist())
 
 
 def _texts(values: Iterable[object]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -33,37 +33,33 @@ from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.purchases import InspectOptions
 from fim_private.periods import period_at
 from fim_private.reading import columns, frames
-from fim_private.reading.columns import ReadAs, suggested
+from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
-from fim_private.reading.date_columns import (
-    DateColumn,
-    columns_to_read,
-    date_columns,
-    formats_to_say,
-)
+from fim_private.reading.date_columns import DateColumn, date_columns, format_to_say
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import MemoryLimit, current, limit_memory
+from fim_private.reading.memory import MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
-from fim_private.reading.text import damage_of, form_of, text_table
+from fim_private.reading.text import damage_of, text_table
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import is_missing, present
+from fim_private.reading.values import is_missing
 from fim_private.reading.where import column_text, columns_of, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
-_ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
+_FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _while_readable = suppress(
     FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error
 )
 _NO_TABLE = ("lines", "fimi", "spmf")
+_EMPTY = ArrowSource("", pa.schema([]), lambda _: [])
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class InspectedColumn:
     name: str
     type: str
     role: str | None
-    examples: tuple[str, ...]
+    examples: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -105,24 +101,24 @@ class Inspection:
 
     source: str
     read_as: ReadAs
-    columns: tuple[InspectedColumn, ...]
+    columns: Sequence[InspectedColumn]
     rows: int
     baskets: int
     users: int | None
     items: int
     empty_baskets: int
     basket_lengths: Mapping[str, float]
-    example_baskets: tuple[tuple[Item, ...], ...]
-    example_items: tuple[Item, ...]
-    last_rows: tuple[tuple[str, ...], ...]
+    example_baskets: Sequence[Sequence[Item]]
+    example_items: Sequence[Item]
+    last_rows: Sequence[Sequence[str]]
     options: OptionValues
-    guessed: tuple[str, ...]
-    marked_notes: tuple[str, ...]
+    guessed: Sequence[str]
+    marked_notes: Sequence[str]
     in_memory: bool
     items_per_user: float | None
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Sequence[str]:
         """What to know before mining, with parameters as Python names them."""
         return tuple(str(Marked(note)) for note in self.marked_notes)
 
@@ -180,7 +176,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     named = _named(all_options)
     with limit_memory(MemoryLimit.of(all_options["max_memory"])):
         attempt = _Attempt(location, named, {})
-        attempt = replace(attempt, named=named | attempt.time_formats())
+        attempt = replace(attempt, named=named | format_to_say(named, attempt.times()))
         seen = attempt.read()
         if _COLUMNS.isdisjoint(attempt.named):
             seen = seen.with_customers()
@@ -192,6 +188,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
             guessed = {**seen.attempt.guessed, "user": None, "missing_user": None}
             seen = replace(attempt, guessed=guessed).read()
         chosen = attempt.named | seen.attempt.guessed
+        chosen.pop("max_memory", None)  # of this machine
         ordered = {name: chosen[name] for name in all_options if chosen.get(name) is not None}
         unnamed = tuple(name for name in ordered if name not in named)
         return seen.inspection(ordered, unnamed, notes)
@@ -203,7 +200,6 @@ _COLUMNS = {"user", "basket", "item", "items"}
 def _named(options: OptionValues) -> OptionValues:
     """Return the options that a caller named, as the command line has them."""
     named = {name: value for name, value in options.items() if value is not None}
-    named.pop("max_memory", None)
     for name in ("basket", "item"):
         value = named.get(name)
         if isinstance(value, list | tuple):
@@ -252,44 +248,35 @@ class _Attempt:
     def reading(self) -> Reading:
         """How to read the source. Raises ParameterError."""
         options = filled("inspect", InspectOptions, self.named | self.guessed)
-        return replace(reading_of(options), memory=current())
+        return reading_of(options)
 
     @cached_property
-    def table(self) -> ArrowSource | None:
+    def table(self) -> ArrowSource:
         """The source as a table, a text as if its first line named columns.
 
-        It is None if the source is none, or can be read only once.
+        The table is empty if the source is none, or can be read only once.
         """
         source, options = self.source, replace(self.reading, head=True)
         if not source.can_be_read_again:
-            return None
+            return _EMPTY
         with suppress(FimPrivateError):
-            if isinstance(source, InMemory):
-                # A stream may be there once, and a lazy frame is computed each time.
-                if source.kind in ("stream", "polars.LazyFrame"):
-                    return None
-                return frames.table_of(source)
-            with file_errors(source.name):
-                stored = named_source(source, options)
-                if isinstance(stored, ArrowSource):
-                    return stored
-                if options.dialect.form is None or form_of(stored, options).is_table:
-                    return text_table(stored, options, InputForm.WIDE)
-        return None
+            if not isinstance(source, InMemory):
+                with file_errors(source.name):
+                    stored = named_source(source, options)
+                    if isinstance(stored, ArrowSource):
+                        return stored
+                    form = options.dialect.form
+                    if form is None or form.is_table:
+                        return text_table(stored, options, InputForm.WIDE)
+            # A stream may be there once, and a lazy frame is computed each time.
+            elif source.kind not in ("stream", "polars.LazyFrame"):
+                return frames.table_of(source) or _EMPTY
+        return _EMPTY
 
-    def times(self) -> list[DateColumn]:
-        """Return the columns of times of the table."""
+    def times(self) -> Iterator[DateColumn]:
+        """Yield the columns of times of the table."""
         with _while_readable:
-            if self.table is not None:
-                return date_columns(self.table)
-        return []
-
-    def time_formats(self) -> dict[str, str]:
-        """Return the format of times as an option, if columns of times were named and one fits."""
-        names = columns_to_read(self.named)
-        if not names:
-            return {}
-        return formats_to_say(names, self.times())
+            yield from date_columns(self.table)
 
     def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
@@ -300,9 +287,9 @@ class _Attempt:
             options = {}
         if options is None or not self.source.can_be_read_again:
             return {}
-        if not options and not self.guessed and self.table is not None:
+        if not options and not self.guessed:
             options = columns.likely_options(self.table.schema.names)
-        known = {*self.named, *self.guessed}
+        known = self.named | self.guessed
         return {name: value for name, value in options.items() if name not in known}
 
     def explained(self, first: FimPrivateError, refusal: FimPrivateError) -> FimPrivateError:
@@ -317,9 +304,7 @@ class _Attempt:
             more = self.damage()
         elif refusal.options == {}:
             more = self.first_line()
-        if not more:
-            return refusal
-        return DataError(f"{refusal.marked}{more}")
+        return DataError(refusal.marked + more)
 
     def is_beside(self, refusal: DataError, first: FimPrivateError) -> bool:
         """Return whether the last refusal only says that the guesses were wrong."""
@@ -335,7 +320,7 @@ class _Attempt:
 
     def damage(self) -> str:
         """Return what an error says of the damaged line of a text with columns."""
-        damage: str | None = None
+        damage = None
         with _while_readable:
             if self.source.can_be_read_again and not isinstance(self.source, InMemory):
                 file = named_source(self.source, self.reading)
@@ -351,7 +336,7 @@ class _Attempt:
     def first_line(self) -> str:
         """Return what an error says of the first line of a text, or of a sheet."""
         table = self.table
-        if table is None or not (table.is_text or table.kind == "Excel"):
+        if not table.is_text and table.kind != "Excel":
             return ""
         cut = ""
         if table.is_text:
@@ -387,7 +372,7 @@ class _Seen:
     @property
     def has_every_item(self) -> bool:
         """Whether a table that was guessed to be one-hot has no 0: these are no quantities."""
-        data, is_one_hot = self.data, self.attempt.guessed.get("input_format") == InputForm.ONE_HOT
+        data, is_one_hot = self.data, self.attempt.guessed.get("input_format") == "one-hot"
         return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
     def with_customers(self) -> _Seen:
@@ -406,7 +391,7 @@ class _Seen:
             return self
 
     def inspection(
-        self, options: OptionValues, guessed: tuple[str, ...], of_rows: Sequence[str]
+        self, options: OptionValues, guessed: Sequence[str], of_rows: Sequence[str]
     ) -> Inspection:
         """Return what is shown of it.
 
@@ -418,14 +403,16 @@ class _Seen:
         lengths = lengths[lengths > 0]
         first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
         most_frequent = np.argsort(-self.supports, kind="stable")[:_EXAMPLES].tolist()
-        notes = [*self.notes(guessed)]
-        if table is not None:
-            notes += self.numbered_rows(table)
-            time = self.attempt.named.get("time")
-            dates = [str(column) for column in self.attempt.times() if column.name != time]
-            notes += [*dates[:_EXAMPLES], *of_rows]
-            with _while_readable:
-                notes += self.cancellations(table)
+        items_per_user = None
+        if data.by_user and data.units:
+            all_baskets = replace(data, together=True).united()
+            items_per_user = round(len(all_baskets.items) / data.units, 2)
+        time = self.attempt.named.get("time")
+        dates = (str(column) for column in self.attempt.times() if column.name != time)
+        notes = [*self.notes(guessed), *self.numbered_rows(table)]
+        notes += [*islice(dates, _EXAMPLES), *of_rows]
+        with _while_readable:
+            notes += self.cancellations(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -443,44 +430,43 @@ class _Seen:
             guessed=guessed,
             marked_notes=tuple(notes),
             in_memory=isinstance(source, InMemory),
-            items_per_user=_items_per_user(data),
+            items_per_user=items_per_user,
         )
 
-    def baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
+    def baskets(self, ends: NDArray[np.int64]) -> Iterator[Sequence[Item]]:
         """Yield the first items of the baskets between offsets."""
         for start, end in pairwise(ends.tolist()):
             codes = self.data.items[start:end][:EXAMPLE_ITEMS]
             yield tuple(map(self.data.vocabulary.label, codes.tolist()))
 
-    def last_rows(self) -> tuple[tuple[str, ...], ...]:
+    def last_rows(self) -> Sequence[Sequence[str]]:
         """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
 
         Where there are no columns, return the last baskets.
         """
-        table = self.attempt.table
-        rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
         if self.read_as.form in _NO_TABLE:
-            for basket in self.baskets(self.data.offsets[-1 - _LAST :]):
-                rows.append(tuple(map(str, basket)))
-        elif table is not None and table.holds_texts:
+            last_baskets = self.baskets(self.data.offsets[-1 - _LAST :])
+            return tuple(tuple(map(str, basket)) for basket in last_baskets)
+        table = self.attempt.table
+        rows: deque[Sequence[str]] = deque(maxlen=_LAST)
+        if table.holds_texts:
             with _while_readable:
                 for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
                     ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
                     rows.extend(zip(*ends, strict=True))
         return tuple(rows)
 
-    def columns(self) -> tuple[InspectedColumn, ...]:
+    def columns(self) -> Sequence[InspectedColumn]:
         """Return the first columns of a table, with their roles and a few of their values."""
         table = self.attempt.table
-        if table is None or self.read_as.form in _NO_TABLE:
+        if self.read_as.form in _NO_TABLE:
             return ()
         roles = self.roles(table)
         listed = table.columns()[:_LISTED_COLUMNS]
-        names = [column.name for column in listed]
-        examples: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
+        examples: defaultdict[str, Sequence[str]] = defaultdict(tuple)
         with _while_readable:
-            arrays = next(table.values(names, 100), [])
-            for name, array in zip(names, arrays, strict=False):
+            names = [column.name for column in listed]
+            for name, array in zip(names, next(table.values(names, 100), []), strict=False):
                 cells = filterfalse(is_missing, array[:100].to_pylist())
                 examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
         return tuple(
@@ -491,22 +477,21 @@ class _Seen:
     def roles(self, table: ArrowSource) -> dict[str | None, str]:
         """Return the roles of columns by name; of several roles of one column the last."""
         read_as = self.read_as
-        roles: dict[str | None, str] = {}
-        if read_as.form == "one-hot":
-            roles = dict.fromkeys(table.schema.names, "item")
-        roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-        roles[self.attempt.named.get("time")] = "time"
-        roles |= dict.fromkeys(read_as.baskets, "basket")
-        roles[read_as.user] = "user"
-        role = "items"
-        if read_as.form in ("long", "wide"):
-            role = "item"
-        return roles | dict.fromkeys(read_as.items, role)
+        items = table.schema.names if read_as.form == "one-hot" else ()
+        role_of_items = "item" if read_as.form in ("long", "wide") else "items"
+        return (
+            dict.fromkeys(items, "item")
+            | dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+            | {self.attempt.named.get("time"): "time"}
+            | dict.fromkeys(read_as.baskets, "basket")
+            | {read_as.user: "user"}
+            | dict.fromkeys(read_as.items, role_of_items)
+        )
 
     def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
         """Yield a note on each column of a 0/1 table that is never 0 and always different."""
         data = self.data
-        if self.read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
+        if self.read_as.form != "one-hot" or data.baskets < _FEW_ROWS:
             return
         codes = np.flatnonzero(self.supports == data.baskets).tolist()
         everywhere = {str(data.vocabulary.label(code)) for code in codes}
@@ -527,21 +512,14 @@ class _Seen:
         The first rows are enough.
         """
         user, basket, table = self.read_as.user, self.read_as.basket, self.attempt.table
-        if self.data.reading.missing_user is None or table is None:
-            return
-        if user is None or basket is None or user == basket:
+        if self.data.reading.missing_user is None or user is None or basket is None:
             return
         of_users: set[str] = set()
         of_nobody: list[str] = []
-        rows = 0
-        for users, baskets in table.values([user, basket]):
-            names_user = present(as_texts(users)).is_valid()
-            ids = present(as_texts(baskets))
+        for users, baskets in islice(table.values([user, basket]), _FIRST_BATCHES):
+            names_user, ids = as_texts(users).is_valid(), as_texts(baskets)
             of_users.update(ids.filter(names_user).to_pylist())
             of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
-            rows += len(users)
-            if rows > _ENOUGH_ROWS:
-                break
         if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
             return
         until_then = "each order is protected by itself"
@@ -557,19 +535,21 @@ class _Seen:
     def cancellations(self, table: ArrowSource) -> Iterator[str]:
         """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
         read_as = self.read_as
-        if read_as.form != InputForm.LONG or read_as.where is not None:
+        if read_as.form != "long" or read_as.where is not None:
             return
-        quantities = islice(filter(columns.suggests_quantity, read_as.others), 1)
-        looks = [(_BELOW_ZERO, name) for name in quantities]
+        looks = {}
+        quantity = next(filter(columns.suggests_quantity, read_as.others), None)
+        if quantity is not None:
+            looks[_BELOW_ZERO] = quantity
         if read_as.basket is not None:
-            looks += [(_CANCELLED, read_as.basket), (_NUMBERED, read_as.basket)]
-        rows = dict.fromkeys((_BELOW_ZERO, _CANCELLED, _NUMBERED), 0)
-        for arrays in table.values([name for _, name in looks]):
-            for values, (pattern, _) in zip(arrays, looks, strict=True):
+            looks |= {_CANCELLED: read_as.basket, _NUMBERED: read_as.basket}
+        rows = Counter[str]()
+        for arrays in table.values([*looks.values()]):
+            for pattern, values in zip(looks, arrays, strict=True):
                 rows[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
         if rows[_CANCELLED] >= rows[_NUMBERED]:
             rows[_CANCELLED] = 0  # they are all called so
-        for pattern, name in looks:
+        for pattern, name in looks.items():
             number = rows[pattern]
             have, condition = f"a negative {name!r}", "> 0"
             if pattern == _CANCELLED:
@@ -617,7 +597,7 @@ class _Seen:
                 f"All that a customer ever bought is one basket: {named} would make one of each "
                 f"day."
             )
-        if read_as.form == InputForm.ONE_HOT:
+        if read_as.form == "one-hot":
             yield "Where a cell is a quantity, each above 0 counts as 1."
         if not data.reading.fold_case:
             yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
@@ -627,7 +607,7 @@ def _as_text(value: object) -> str:
     text = str(value)
     if value is None:
         text = ""
-    elif isinstance(value, list | tuple | set | frozenset | np.ndarray):
+    elif isinstance(value, list):
         text = in_braces(value)
     if len(text) > _WIDEST_EXAMPLE:
         return text[: _WIDEST_EXAMPLE - 1] + "…"
@@ -644,14 +624,6 @@ def _summary(lengths: NDArray[np.int64]) -> dict[str, float]:
         "mean": round(float(lengths.mean()), 2),
         "max": int(lengths.max()),
     }
-
-
-def _items_per_user(data: Transactions) -> float | None:
-    """Return how many different items a user has, on average; None where units are baskets."""
-    if not data.by_user or not data.units:
-        return None
-    all_baskets = replace(data, together=True).united()
-    return round(len(all_baskets.items) / data.units, 2)
 
 
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:
@@ -675,15 +647,14 @@ def _named_together(*keys: str) -> str:
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
-    if read_as.form != InputForm.LONG:
+    if read_as.form != "long":
         name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
         if read_as.form not in _NO_TABLE:
             return f"Where a row is {name}"
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
-    unnamed = [name for name in read_as.others if name not in read_as.baskets]
-    _, baskets, users, days = suggested(unnamed)
-    if read_as.user is not None and (columns.suggests_user(read_as.user) or not users):
+    _, baskets, users, days = columns.suggested(read_as.others)
+    if read_as.user is not None:
         users = [read_as.user]
     if baskets:
         return (

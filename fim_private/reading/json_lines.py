@@ -21,7 +21,7 @@ from fim_private.reading.columns import Wanted
 from fim_private.reading.files import File, not_read
 from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.record_batches import ArrowSource
-from fim_private.reading.text import blocks, text_of
+from fim_private.reading.text import blocks
 from fim_private.reading.values import number_text
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
@@ -121,8 +121,8 @@ def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
 def _objects(block: bytes, name: str) -> list[_Object]:
     """Return the objects in the lines of a block. Raises DataError for anything else."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
+    lines = block.decode().split("\n")
     try:
-        lines = text_of(block, name).split("\n")
         objects = [_DECODED(line) for line in lines if line.strip()]
     except RecursionError:
         raise DataError(f"{name} {_NESTED}") from None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from itertools import chain, count
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import Array, DataType, types
 
 from fim_private.errors import DataError
 from fim_private.reading.options import not_utf8
@@ -37,6 +38,7 @@ Item = int | str
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
+_TEXT_TYPE = re.compile(r"(large_)?(string|binary)(_view)?|fixed_size_binary\[[0-9]+\]")
 _TABLE_ENTRY = 16  # about how many bytes a label takes beside its text: an entry of a table
 
 
@@ -52,7 +54,7 @@ class Vocabulary:
     """
 
     integers: NDArray[np.int64]
-    strings: pa.Array
+    strings: Array
 
     def __repr__(self) -> str:
         # Labels are somebody's purchases: they must not get into logs, notebooks and tracebacks.
@@ -73,40 +75,37 @@ class Vocabulary:
         count = len(self.integers)
         return Vocabulary(self.integers[stay[:count]], self.strings.filter(arrow_of(stay[count:])))
 
-    def without(self, removed: Vocabulary) -> Vocabulary:
-        """Return the labels that another vocabulary has not."""
-        return self.only(self.codes_in(removed) < 0)
-
-    def codes_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
+    def codes_in(self, vocabulary: Vocabulary) -> Codes:
         """Return for each code that of the same label in a vocabulary, or -1: (len(self),)."""
         integers = pc.index_in(arrow_of(self.integers), value_set=arrow_of(vocabulary.integers))
         strings = pc.index_in(self.strings, value_set=vocabulary.strings)
-        codes = np.append(numpy_of(integers), numpy_of(strings) + len(vocabulary.integers))
-        is_absent = np.append(null_mask(integers), null_mask(strings))
-        return np.where(is_absent, -1, codes).astype(np.int32)
+        places = pa.concat_arrays([integers, strings])
+        codes = numpy_of(places).copy()
+        codes[len(integers) :] += len(vocabulary.integers)
+        codes[null_mask(places)] = -1
+        return codes
 
 
-def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32]]:
+def canonical_vocabulary(labels: Array) -> tuple[Vocabulary, Codes]:
     """Sort distinct labels into a vocabulary; return the new code of each, too.
 
     labels: (n,) Arrow, no nulls: int64, or texts as `integers_as_printed` leaves them.
     """
-    count = len(labels)
-    is_number = np.ones(count, dtype=bool)
-    if not pa.types.is_integer(labels.type):
-        is_number = numpy_of(pc.match_substring_regex(labels, PRINTED_INTEGER))
-    numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
-    by_number = np.flatnonzero(is_number)[np.argsort(numbers, kind="stable")]
-    by_text = np.flatnonzero(~is_number)[
-        numpy_of(pc.sort_indices(labels.filter(arrow_of(~is_number))))
-    ]
-    order = np.concatenate([by_number, by_text])
-    code = np.empty(count, dtype=np.int32)
-    code[order] = np.arange(count, dtype=np.int32)
-    return Vocabulary(np.sort(numbers), labels.take(arrow_of(by_text)).cast(pa.string())), code
+    integers = labels
+    if not types.is_integer(labels.type):
+        is_text = pc.invert(pc.match_substring_regex(labels, PRINTED_INTEGER))
+        integers = null_where(is_text, labels).cast(pa.int64())
+    # An integer comes before a null, which all texts have in its place.
+    keys = pa.RecordBatch.from_arrays([integers, labels], names=["integer", "text"])
+    order = pc.sort_indices(keys, [("integer", "ascending"), ("text", "ascending")])
+    code = np.empty(len(labels), dtype=np.int32)
+    code[numpy_of(order)] = np.arange(len(labels))
+    first_text = len(labels) - integers.null_count
+    texts = labels.take(order[first_text:]).cast(pa.string())
+    return Vocabulary(numpy_of(integers.take(order[:first_text])), texts), code
 
 
-def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
+def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, Codes]:
     """Sort n labels, int and str, into a vocabulary; also return the new code of each, (n,) int32.
 
     Two that are one item have one code. Raises UnicodeEncodeError for a text with a lone surrogate.
@@ -142,6 +141,7 @@ def folded(text: str) -> str | None:
     return None if small in _MISSING else small
 
 
+@dataclass(repr=False)
 class Labels:
     """Makes provisional codes, >= 0, of the labels of one source, and the vocabulary in the end.
 
@@ -154,52 +154,41 @@ class Labels:
         fold_case: Whether labels are `folded`.
         known: The code of each label if codes were agreed on before; below count, or -1 to leave
             the label out. The vocabulary is then `numbers`.
-        count: How many codes were agreed on.
+        count: How many codes there are: those that were agreed on, or those of the labels so far.
+        nbytes: About how many bytes the labels take that were collected so far.
     """
 
-    def __init__(
-        self,
-        where: str,
-        *,
-        fold_case: bool = False,
-        known: Mapping[Item, int] | None = None,
-        count: int = 0,
-    ) -> None:
-        self._where, self._fold_case = where, fold_case
-        self._known, self._size, self._bytes = known, count, 0
-        self._dictionaries: list[pa.Array] = []
-        self._previous = pa.nulls(0), np.full(1, -1, dtype=np.int32)
+    where: str
+    fold_case: bool = False
+    known: Mapping[Item, int] | None = None
+    count: int = 0
+    nbytes: int = 0
+    _dictionaries: list[Array] = field(default_factory=list)
+    _previous: tuple[Array, Codes] = (pa.nulls(0), np.full(1, -1, dtype=np.int32))
 
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes the labels take that were collected so far."""
-        return self._bytes + _TABLE_ENTRY * self._size
-
-    def encode(self, values: pa.Array | Collection[object]) -> Codes:
+    def encode(self, values: Array | Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,), -1 for a null.
 
         Raises DataError for a value that cannot be a label. values: (n,) Arrow array; or Python or
         numpy integers and strings.
         """
-        if not isinstance(values, pa.Array):
+        if not isinstance(values, Array):
             return self._of_objects(values)
-        if not pa.types.is_dictionary(values.type):
-            with _label_errors(values.type, self._where):
+        if not types.is_dictionary(values.type):
+            with _label_errors(values.type, self.where):
                 values = values.dictionary_encode()
         codes, place = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
             place = np.where(null_mask(values.indices), -1, place.astype(np.int64))
         return np.take(codes, place)
 
-    def encode_lists(
-        self, values: pa.Array | Collection[object]
-    ) -> tuple[NDArray[np.int64], Codes]:
+    def encode_lists(self, values: Array | Collection[object]) -> tuple[NDArray[np.int64], Codes]:
         """Return the length of each list, (n,), and the provisional codes of their values.
 
         A null is an empty list. values: (n,) Arrow array of lists, or Python collections. Raises
         DataError for others.
         """
-        if isinstance(values, pa.Array):
+        if isinstance(values, Array):
             sizes = pc.list_value_length(values)
             lengths = np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64)
             return lengths, self.encode(values.flatten())
@@ -212,9 +201,9 @@ class Labels:
 
         Labels that do not occur have the final code -1. chunks: all provisional codes of the rows.
         """
-        if self._known is not None:
-            return numbers(self._size), np.arange(self._size, dtype=np.int32)
-        used = np.zeros(self._size + 1, dtype=bool)  # one slot more, the last, takes the nulls
+        if self.known is not None:
+            return numbers(self.count), np.arange(self.count, dtype=np.int32)
+        used = np.zeros(self.count + 1, dtype=bool)  # one slot more, the last, takes the nulls
         for codes in chunks:
             used[codes] = True
         used[-1] = False
@@ -223,28 +212,42 @@ class Labels:
             dictionaries = [labels.cast(pa.string()) for labels in dictionaries]
         occurring = pa.concat_arrays(dictionaries).filter(arrow_of(used[:-1])).dictionary_encode()
         vocabulary, code = canonical_vocabulary(occurring.dictionary)
-        final = np.full(self._size + 1, -1, dtype=np.int32)  # the last is that of nulls
+        final = np.full(self.count + 1, -1, dtype=np.int32)  # the last is that of nulls
         final[used] = code[numpy_of(occurring.indices)]
         return vocabulary, final
 
-    def _of_dictionary(self, dictionary: pa.Array) -> Codes:
+    def _of_dictionary(self, dictionary: Array) -> Codes:
         """Return the code of each label of a dictionary, and -1 for a null as the last."""
         # Batches of a file often share one.
         previous, codes = self._previous
         if dictionary.equals(previous):
             return codes
-        labels = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
-        codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
+        labels = self._plain(dictionary)
+        codes = np.arange(self.count, self.count + len(labels) + 1, dtype=np.int32)
         codes[np.append(null_mask(labels), True)] = -1
-        if self._known is not None:
+        if self.known is not None:
             for place in np.flatnonzero(codes >= 0).tolist():
-                codes[place] = self._known[item_of(labels[place].as_py())]
+                codes[place] = self.known[item_of(labels[place].as_py())]
         else:
             self._dictionaries.append(labels)
-            self._size += len(labels)
-            self._bytes += labels.nbytes
+            self.count += len(labels)
+            self.nbytes += labels.nbytes + _TABLE_ENTRY * len(labels)
         self._previous = dictionary, codes
         return codes
+
+    def _plain(self, labels: Array) -> Array:
+        """Return labels as int64 of 18 digits at most, or as strings in print; null for none."""
+        kind = labels.type
+        if types.is_integer(kind) and not types.is_uint64(kind):
+            whole = labels.cast(pa.int64())
+            least, most = pc.min_max(whole).as_py().values()
+            if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
+                return whole
+        texts = as_texts(labels, self.where)
+        if self.fold_case:
+            small = [text and folded(text) for text in texts.to_pylist()]
+            texts = pa.array(small, pa.string())
+        return integers_as_printed(texts)
 
     def _of_objects(self, values: Collection[object]) -> Codes:
         # True, 1 and 1.0 are one key to a dict
@@ -264,12 +267,12 @@ class Labels:
 def _python_label(value: object) -> str | None:
     if is_missing(value):
         return None
-    is_label = isinstance(value, str | int | float | Decimal | np.integer | np.floating)
-    if not is_label or isinstance(value, bool | np.timedelta64):
+    label = integer_or_text(value)
+    if isinstance(value, bool | np.timedelta64) or not isinstance(label, int | str):
         raise DataError(
             f"items must be numbers or strings, not {type(value).__name__}; convert them first"
         )
-    return str(integer_or_text(value))
+    return str(label)
 
 
 def basket_of(value: object) -> Collection[object]:
@@ -278,7 +281,7 @@ def basket_of(value: object) -> Collection[object]:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value.tolist()  # type: ignore[no-any-return]
-    if isinstance(value, pa.Array | pa.ChunkedArray):
+    if isinstance(value, Array | pa.ChunkedArray):
         return value.to_pylist()  # type: ignore[no-any-return]
     if is_missing(value):
         return ()
@@ -288,42 +291,24 @@ def basket_of(value: object) -> Collection[object]:
     raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
 
 
-def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
-    """Return labels as int64 of 18 digits at most, or as strings in print; null for none."""
-    kind = labels.type
-    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
-        whole = labels.cast(pa.int64())
-        least, most = pc.min_max(whole).as_py().values()
-        if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
-            return whole
-        return whole.cast(pa.string())
-    texts = as_texts(labels, where)
-    if fold_case:
-        small = [text and folded(text) for text in texts.to_pylist()]
-        texts = pa.array(small, pa.string())
-    return integers_as_printed(texts)
-
-
-def as_printed(values: pa.Array, where: str = "the table") -> pa.Array:
+def as_printed(values: Array) -> Array:
     """Return values as items print, (n,) Arrow string: bare texts, integers without a point."""
-    return integers_as_printed(as_texts(values, where))
+    return integers_as_printed(as_texts(values))
 
 
-def is_list_type(kind: pa.DataType) -> bool:
+def is_list_type(kind: DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
     views = (pa.ListViewType, pa.LargeListViewType)
     return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType, *views))
 
 
-def is_text_type(kind: pa.DataType) -> bool:
+def is_text_type(kind: DataType) -> bool:
     """Tell whether an Arrow type is one of texts or bytes."""
-    texts = (pa.string(), pa.large_string(), pa.string_view())
-    bytes_of_any_length = (pa.binary(), pa.large_binary(), pa.binary_view())
-    return kind in (*texts, *bytes_of_any_length) or pa.types.is_fixed_size_binary(kind)
+    return _TEXT_TYPE.fullmatch(str(kind)) is not None
 
 
 @contextmanager
-def _label_errors(kind: pa.DataType, where: str) -> Iterator[None]:
+def _label_errors(kind: DataType, where: str) -> Iterator[None]:
     """Raise an error of Arrow, whose text may quote a value, as DataError."""
     try:
         yield
@@ -334,19 +319,18 @@ def _label_errors(kind: pa.DataType, where: str) -> Iterator[None]:
         raise DataError(f"{where} has items of type {shown_type(kind)}, {problem}") from None
 
 
-def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
+def as_texts(values: Array, where: str = "the table") -> Array:
     """Return labels as bare texts, (n,) Arrow string; null for none.
 
     Whole floats have no point. Raises DataError for values that are no texts.
     """
     values = decoded(values)
-    if pa.types.is_floating(values.type):
+    if types.is_floating(values.type):
         values = present(values)
         numbers = numpy_of(values)
         whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)
-        integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
-        texts = pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
-        return null_where(values.is_null(), texts)
+        integers = values.cast(pa.int64(), safe=False).cast(pa.string())
+        return pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
     with _label_errors(values.type, where):
         texts = values.cast(pa.string())
         texts.validate(full=True)

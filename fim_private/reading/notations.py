@@ -9,23 +9,28 @@ row is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles
 from fim_private.reading.options import Times
-from fim_private.reading.other_readings import SAMPLE, first_texts
+from fim_private.reading.other_readings import FirstTexts, Texts
 from fim_private.reading.times import (
     TimeFormat,
     is_written_as_iso,
-    iso_moment,
     moment_of,
     seems_a_time,
 )
-from fim_private.reading.where import ColumnTest, Condition, Literal, meaning, named_kind, tests_of
+from fim_private.reading.where import (
+    ColumnTest,
+    Condition,
+    Literal,
+    meaning,
+    moment_in,
+    named_kind,
+    tests_of,
+)
 
 _ORDERED = frozenset(("<", "<=", ">", ">=", "between"))
 # A number with a comma, with marks between thousands, or with a sign of a currency.
@@ -53,7 +58,10 @@ class Notation:
     @classmethod
     def of(cls, texts: Sequence[str], literal: Literal, time_format: TimeFormat | None) -> Notation:
         """Return that of texts that are compared with a number, a time or a truth value."""
-        unfit = [text for text in texts if not _fits(text, literal, time_format)]
+        unfit = [text for text in texts if meaning(text, literal, time_format) is None]
+        if isinstance(literal, bool):
+            # The numbers 0 and 1 are truth values. Other numbers are none, in no notation.
+            unfit = [text for text in unfit if meaning(text, 0) is None]
         in_other_notation = sum(_is_other_notation(text, literal) for text in unfit)
         return cls(len(texts), len(texts) - len(unfit), in_other_notation)
 
@@ -64,17 +72,9 @@ class Notation:
 
     def is_refused(self, sign: str) -> bool:
         """Tell whether a comparison would select by too few of the values."""
-        if not self.looked_at:
-            return False
         if sign in _ORDERED:
             return self.other > 0 or self.is_mostly_other
-        return self.fit == 0 and _LEAST_KNOWN * self.other >= self.looked_at
-
-
-def _fits(text: str, literal: Literal, time_format: TimeFormat | None) -> bool:
-    # The numbers 0 and 1 are truth values. Other numbers are none, in no notation.
-    is_number = isinstance(literal, bool) and meaning(text, 0) is not None
-    return is_number or meaning(text, literal, time_format) is not None
+        return self.fit == 0 and 0 < self.looked_at <= _LEAST_KNOWN * self.other
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:
@@ -87,9 +87,7 @@ def _is_other_notation(text: str, literal: Literal) -> bool:
     return has_digit and not any(map(str.isalpha, text))
 
 
-def refuse_other_notations(
-    condition: Condition | None, first: Mapping[str, Sequence[str]], source: str
-) -> None:
+def refuse_other_notations(condition: Condition | None, first: Texts, source: str) -> None:
     """Raise DataError if texts are compared with a literal that is written in another way.
 
     first: the first texts of columns, without those that stand for no value.
@@ -97,30 +95,31 @@ def refuse_other_notations(
     for test in tests_of(condition):
         texts = first.get(test.column, ())
         for literal in test.literals:
-            problem = None
-            if isinstance(literal, str) and iso_moment(literal.strip()) is None:
-                if test.sign in _ORDERED:
-                    problem = _problem_of_text(literal.strip(), texts, test.time_format)
+            if isinstance(literal, str) and moment_in(literal) is None:
+                problem = _problem_of_text(test, literal.strip(), texts)
+                if problem is not None:
+                    raise other_notation(test, literal, source, problem)
             elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
-                problem = what_to_do(literal, test.time_format)
-            if problem is not None:
-                raise other_notation(test, literal, source, problem)
+                raise other_notation(test, literal, source)
 
 
-def other_notation(test: ColumnTest, literal: Literal, source: str, problem: str) -> DataError:
+def other_notation(
+    test: ColumnTest, literal: Literal, source: str, problem: str | None = None
+) -> DataError:
     """Return the error for a column that is written in another notation.
 
     problem: a clause that says what is wrong, and what to do.
     """
     kind = named_kind(literal)
-    if isinstance(literal, str) and iso_moment(literal.strip()) is not None:
+    if moment_in(literal) is not None:
         kind = "a date"
+    problem = problem or _what_to_do(literal, test.time_format)
     return DataError(
         f"{parameter('where')} compares column {test.column!r} of {source} with {kind}, {problem}"
     )
 
 
-def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
+def _what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     """Return how an error describes texts in another notation than a literal, and what to do."""
     if isinstance(literal, bool):
         return "and its values are no truth values: compare it with one of its texts, such as 'yes'"
@@ -140,10 +139,10 @@ def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     )
 
 
-def _problem_of_text(
-    literal: str, texts: Sequence[str], time_format: TimeFormat | None
-) -> str | None:
+def _problem_of_text(test: ColumnTest, literal: str, texts: Sequence[str]) -> str | None:
     """Return what is wrong with an order of texts, which seem to be numbers or times; else None."""
+    if test.sign not in _ORDERED:
+        return None
     if meaning(literal, 0) is None and seems_a_time(literal):
         return "which is written in another way than 2026-01-31: write it so"
     if _MARKED_NUMBER.fullmatch(literal):
@@ -155,53 +154,32 @@ def _problem_of_text(
     )
     if numbers >= least:
         return "and its values are numbers: write the number without quotes"
-    times = sum(moment_of(text, time_format) is not None or seems_a_time(text) for text in texts)
+    times = sum(
+        moment_of(text, test.time_format) is not None or seems_a_time(text) for text in texts
+    )
     if times >= least:
         return "and its values are dates: write a whole date, as 2026-01-31"
     return None
 
 
-class FirstTexts:
-    """Looks at the first texts of the columns that conditions and times are read by.
+def texts_to_check(roles: Roles, source: str) -> FirstTexts:
+    """Return what looks at the columns that conditions and times are read by.
 
-    Attributes:
-        texts: Those that were seen, by column.
-        is_done: Whether enough was seen, and checked.
+    It raises DataError for a column in another notation.
     """
+    times = roles.times
+    names = [test.column for test in tests_of(roles.where) if test.literals]
+    if times is not None and times.format is not None:
+        names.append(times.column)
 
-    def __init__(self, roles: Roles, source: str) -> None:
-        self._roles, self._source = roles, source
-        named = [test.column for test in tests_of(roles.where) if test.literals]
-        if roles.times is not None and roles.times.format is not None:
-            named.append(roles.times.column)
-        self.texts: dict[str, list[str]] = {name: [] for name in named}
-        self.is_done = False
-
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and look at them. Raises DataError for a column in another notation."""
-        for batch in batches:
-            self.see(batch)
-            yield batch
-        self.done()
-
-    def see(self, batch: pa.RecordBatch) -> None:
-        """Look at more rows, whose columns may have any type. Raises DataError."""
-        if self.is_done:
-            return
-        for name, texts in self.texts.items():
-            texts += first_texts(batch.column(name), SAMPLE - len(texts))
-        if all(len(texts) >= SAMPLE for texts in self.texts.values()):
-            self.done()
-
-    def done(self) -> None:
-        """Check the texts that were seen. Raises DataError."""
-        self.is_done = True
-        refuse_other_notations(self._roles.where, self.texts, self._source)
-        times = self._roles.times
+    def check(texts: Texts) -> None:
+        refuse_other_notations(roles.where, texts, source)
         if times is not None and times.format is not None:
-            notation = Notation.of(self.texts[times.column], "", times.format)
+            notation = Notation.of(texts[times.column], "", times.format)
             if notation.is_mostly_other:
-                raise other_format(times, self._source)
+                raise other_format(times, source)
+
+    return FirstTexts({name: [] for name in names}, check)
 
 
 def other_format(times: Times, source: str) -> DataError:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +32,9 @@ from fim_private.reading.values import (
     value_type,
 )
 from fim_private.reading.where import is_text
+
+Cells = Sequence[Sequence[str]]  # of a table, row by row or column by column
+Texts = Mapping[str, Sequence[str]]  # the first texts of columns
 
 SAMPLE = 200  # so many lines, or cells, are looked at
 _CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line
@@ -60,7 +62,7 @@ class _Sample:
 
     Attributes:
         name: The name of the text in errors.
-        numbers: How many lines stand above each.
+        numbers: How many lines stand above each, besides those that are skipped.
         lines: The lines.
         form: lines or fimi.
         delimiter: The character that is about to cut them.
@@ -86,13 +88,16 @@ class _Sample:
         return self.form is InputForm.FIMI
 
     @cached_property
-    def rows(self) -> list[list[str]]:
+    def rows(self) -> Cells:
         """The fields of each line."""
         return self.cut_at(self.delimiter)
 
-    def cut_at(self, delimiter: str) -> list[list[str]]:
+    def cut_at(self, delimiter: str) -> Cells:
         """Return the fields of each line, without quotes, cut at a delimiter."""
-        return [_bare_fields(line, delimiter) for line in self.lines]
+        return [
+            [field.strip().strip("\"'") for field in fields_of(line, delimiter)[:_FIELDS]]
+            for line in self.lines
+        ]
 
     def widest_delimiter(self, place: int) -> str:
         """Return the delimiter that cuts one of the lines into the most fields."""
@@ -118,15 +123,6 @@ def fields_of(line: str, delimiter: str) -> list[str]:
         return line.split(delimiter)
 
 
-def _bare_fields(line: str, delimiter: str) -> list[str]:
-    return [field.strip().strip("\"'") for field in fields_of(line, delimiter)[:_FIELDS]]
-
-
-def _most(holds: Callable[[Any], object], values: Sequence[object]) -> bool:
-    """Tell whether something holds for more than half of some values."""
-    return 2 * sum(bool(holds(value)) for value in values) > len(values)
-
-
 def refuse_other_readings(
     lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str
 ) -> None:
@@ -139,17 +135,13 @@ def refuse_other_readings(
         dialect: What a caller said of the text.
         name: The name of the text in errors.
     """
-    numbered = [
-        (number, line[:_CHARACTERS])
-        for number, line in enumerate(lines, dialect.skipped)
-        if line.strip()
-    ]
-    is_told = len(numbered) > 1 and SEPARATOR_LINE.fullmatch(numbered[0][1]) is not None
+    numbers = [place for place, line in enumerate(lines) if line.strip()]
+    is_told = len(numbers) > 1 and SEPARATOR_LINE.fullmatch(lines[numbers[0]]) is not None
     if is_told:
-        del numbered[0]
-    if not numbered:
+        del numbers[0]
+    if not numbers:
         return
-    numbers, short = zip(*numbered, strict=True)
+    short = [lines[number][:_CHARACTERS] for number in numbers]
     sample = _Sample(name, numbers, short, form, delimiter, dialect, is_told)
     for check in _CHECKS:
         check(sample)
@@ -166,8 +158,10 @@ def _spoken(delimiter: str) -> str:
 # -------------------- texts that are refused for their look alone
 
 # What Orange has in the second line of a .tab for each column, its type; and in the third.
-_ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
-_ORANGE_FLAGS = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w", "multiclass"}
+_ORANGE_TYPE = r"\s*(c|d|s|t|continuous|discrete|string|time|basket)\s*"
+_ORANGE_TYPES = re.compile(rf"{_ORANGE_TYPE}(\t{_ORANGE_TYPE})+", re.IGNORECASE)
+_ORANGE_FLAG = r"\s*(class|c|meta|m|ignore|i|weight|w|multiclass|)\s*"
+_ORANGE_FLAGS = re.compile(rf"{_ORANGE_FLAG}(\t{_ORANGE_FLAG})*", re.IGNORECASE)
 # of a table with one line of names: mS#name
 _ORANGE_NAME = re.compile(r"(^|\t)([mciw]?[CDST]|[mci])#\S")
 _SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
@@ -190,12 +184,10 @@ class _Look:
             raise sample.refusal(self.problem.format_map(words), self.options)
 
 
-def _lines(pattern: str, *, most: bool = False) -> Callable[[_Sample], bool]:
-    """Return what tells whether a line, or most of the lines, have a pattern."""
+def _lines(pattern: str, share: float = 0) -> Callable[[_Sample], bool]:
+    """Return what tells whether more than a share of the lines have a pattern."""
     search = re.compile(pattern, re.ASCII).search
-    if most:
-        return lambda sample: _most(search, sample.lines)
-    return lambda sample: any(map(search, sample.lines))
+    return lambda sample: len([*filter(search, sample.lines)]) > share * len(sample.lines)
 
 
 def _is_orange(sample: _Sample) -> bool:
@@ -203,14 +195,12 @@ def _is_orange(sample: _Sample) -> bool:
         return True
     if len(sample.lines) < _SEVERAL:
         return False
-    names, types, flags = (
-        [cell.strip() for cell in line.casefold().split("\t")] for line in sample.lines[:_SEVERAL]
-    )
-    if len(names) < _FEW or len(types) != len(names) or not _ORANGE_TYPES.issuperset(types):
+    types, flags = sample.lines[1:_SEVERAL]
+    if _ORANGE_TYPES.fullmatch(types) is None:
         return False
     # A line without flags is blank. Letters alone may be items.
     has_blank_flags = sample.numbers[2] > sample.numbers[1] + 1
-    return has_blank_flags or _ORANGE_FLAGS.issuperset(flags)
+    return has_blank_flags or _ORANGE_FLAGS.fullmatch(flags) is not None
 
 
 def _has_row_numbers(sample: _Sample) -> bool:
@@ -234,13 +224,11 @@ def _has_spaced_quotes(sample: _Sample) -> bool:
 
 def _has_an_open_quote(sample: _Sample) -> bool:
     """Tell whether a double quote that begins a field is not closed in its line."""
-    if sample.is_spaced:
-        return False
-    for line in sample.lines:
-        rows = csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)
-        if '"' in line and len([*rows]) == 1:  # it takes in the next
-            return True
-    return False
+    return not sample.is_spaced and any(
+        # it takes in the next line
+        len([*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)]) == 1
+        for line in sample.lines
+    )
 
 
 # -------------------- tables with names of columns
@@ -252,8 +240,7 @@ def _names_of_columns(sample: _Sample) -> None:
         return
     delimiter = sample.widest_delimiter(0)
     first = [field.strip() for field in fields_of(sample.lines[0], delimiter)]
-    bare = _bare_fields(sample.lines[0], delimiter)
-    comes_again = _come_again(bare, sample.rows[1:])
+    comes_again = _come_again(first, sample.rows[1:])
     places = columns.numbered(columns.suggested(first)[0])
     dialect, also_say = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:
@@ -261,7 +248,7 @@ def _names_of_columns(sample: _Sample) -> None:
             f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: "
             f"say {parameter('input_format')} wide{also_say}, or {sample.as_lines} if its first "
             f"line is a basket",
-            {"input_format": str(InputForm.WIDE), **columns.likely_keys(first), **dialect},
+            {"input_format": "wide", **columns.likely_keys(first), **dialect},
         )
     roles = columns.likely_roles(first)
     # Names of both are no basket, also where they stand again below.
@@ -279,7 +266,7 @@ def _names_of_columns(sample: _Sample) -> None:
     )
 
 
-def _come_again(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def _come_again(names: Sequence[str], rows: Cells) -> bool:
     """Tell whether any of the names is a cell of the rows below."""
     return not {*chain.from_iterable(rows)}.isdisjoint(names)
 
@@ -313,9 +300,10 @@ def _title(sample: _Sample) -> None:
         is_long = columns.likely_roles(names)
         is_wide = columns.numbered(columns.suggested(names)[0]) and not _come_again(names, rows[1:])
         if is_long or is_wide or (len(rows) > _SOME and _are_of_a_table(rows)):
+            skip_rows = sample.dialect.skipped + sample.numbers[place]
             raise sample.refusal(
-                f"seems to have a title above a table: say {parameter('skip_rows')} "
-                f"{sample.numbers[place]} to skip it, or {sample.as_lines} if each line is a basket"
+                f"seems to have a title above a table: say {parameter('skip_rows')} {skip_rows} to "
+                f"skip it, or {sample.as_lines} if each line is a basket"
             )
 
 
@@ -361,8 +349,7 @@ def inside_of_list(line: str) -> str | None:
 
 def items_of_line(line: str, split: str) -> list[str]:
     """Return the items of a line that is a list, perhaps in quotes or brackets."""
-    inside = inside_of_list(line)
-    return items_of_cell(line if inside is None else inside, split)
+    return items_of_cell(inside_of_list(line) or line, split)
 
 
 def _other_delimiter(sample: _Sample) -> None:
@@ -405,7 +392,7 @@ def _cuts(delimiter: str, line: str) -> bool:
     """Tell whether a delimiter cuts a line for sure; before a space it may be an item's: eggs,
     large.
     """
-    return any(after[:1] != " " for after in line.split(delimiter)[1:])
+    return re.search(f"{re.escape(delimiter)}(?! )", line) is not None
 
 
 # -------------------- rows of a table, by what is in them
@@ -423,15 +410,15 @@ def _one_hot(sample: _Sample, delimiter: str | None = None) -> None:
         raise _as_one_hot(sample, delimiter, rows[0] if is_headed else [])
 
 
-def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
+def options_of_rows(rows: Cells) -> OptionValues:
     """Return the options that the first rows of a sheet suggest, if the first names its columns."""
     options = columns.likely_options(rows[0])
     if not options and _headed_one_hot(rows):
-        return {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(rows[0])}
+        return {"input_format": "one-hot", **columns.likely_keys(rows[0])}
     return options
 
 
-def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
+def _headed_one_hot(rows: Cells) -> bool | None:
     """Return whether the first row of a one-hot table names its columns; None for other tables.
 
     What tells quantities from ids, prices and items that are numbers is their zeros, under a line
@@ -477,14 +464,15 @@ def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> D
     return sample.refusal(
         f"looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
         f"{parameter('input_format')} one-hot{also_say}, or {sample.as_lines} if these are items",
-        {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(names), **options},
+        {"input_format": "one-hot", **columns.likely_keys(names), **options},
     )
 
 
 def _matrix(sample: _Sample) -> None:
     """Lines of as many values each, most of which have a value twice: baskets have none twice."""
     rows = sample.rows
-    if len(rows) < _FEW or len(_columns(rows)) < _SEVERAL or not _most(_repeats, rows):
+    is_most = 2 * sum(map(_repeats, rows)) > len(rows)
+    if len(rows) < _FEW or len(_columns(rows)) < _SEVERAL or not is_most:
         return
     cells = [*chain.from_iterable(rows)]
     has_zero = any(cell.casefold() in values.FALSE_TEXTS for cell in cells)
@@ -514,7 +502,7 @@ def _is_table(sample: _Sample) -> bool:
     return (has_tabs or not sample.is_spaced) and _are_of_a_table(sample.rows)
 
 
-def _are_of_a_table(rows: Sequence[Sequence[str]]) -> bool:
+def _are_of_a_table(rows: Cells) -> bool:
     first, *body = rows
     by_column = _columns(body)
     if len(body) < _SEVERAL or len(by_column) < _FEW:
@@ -527,7 +515,7 @@ def _are_of_a_table(rows: Sequence[Sequence[str]]) -> bool:
     return is_even or _has_ids(by_column) or _is_above(first, by_column)
 
 
-def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
+def _has_ids(by_column: Cells) -> bool:
     """Tell whether a column of a full table seems to have ids, and another one does not."""
     has_digits = [all(re.search(r"\d", cell) for cell in column) for column in by_column]
     varies = any(len({*column}) > 1 for column in compress(by_column, has_digits))
@@ -537,7 +525,7 @@ def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
 
 
-def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
+def _is_above(first: Sequence[str], by_column: Cells) -> bool:
     """Tell whether the first row seems to name the columns below it."""
     if len(first) != len(by_column):
         return False
@@ -547,14 +535,14 @@ def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
     return any(map(columns.suggests_a_column, first)) and not _come_again(first, by_column)
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+def _columns(rows: Cells) -> Cells:
     """Return the columns of rows that all have one length; none of others."""
     if len({*map(len, rows)}) != 1:
         return []
     return [*zip(*rows, strict=True)]
 
 
-_SPMF = {"input_format": str(InputForm.SPMF)}
+_SPMF = {"input_format": "spmf"}
 _CHECKS: tuple[Callable[[_Sample], None], ...] = (
     _Look(
         _lines(r"(?i)^@(relation|attribute|data)\b"),
@@ -567,7 +555,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         _SPMF,
     ),
     _Look(
-        _lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$", most=True),
+        _lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$", share=0.5),
         "looks like SPMF's format of items, their total and their utilities. Keep only what "
         "stands before the first colon, or say {as_lines} if all of it is items",
     ),
@@ -582,7 +570,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         "has lines of JSON: say {input_format} jsonl, or {as_lines} if these are items",
     ),
     _Look(
-        _lines(r"(^|\s)-[12]\s*$", most=True),
+        _lines(r"(^|\s)-[12]\s*$", share=0.5),
         "looks like SPMF's format for sequences, where -1 and -2 are ends: say {input_format} "
         "spmf, or {as_lines} if they are items",
         _SPMF,
@@ -597,7 +585,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
     ),
     _title,
     _Look(  # as those of MovieLens
-        _lines(r"\S::\S", most=True),
+        _lines(r"\S::\S", share=0.5),
         "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
         "its place, or say {as_lines} if it is part of the items",
     ),
@@ -605,7 +593,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         _lines(
             r"[^=\s,;|][^=,;|]*=\s*[0-9]+(\.[0-9]+)?\s*($|[\s,;|])"
             r"|^[^\s,;|]+([\s,;|]+[^:\s,;|]+:[0-9]+(\.[0-9]+)?)+\s*$",
-            most=True,
+            share=0.5,
         ),
         "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
         "say {as_lines} if they are part of the items",
@@ -699,47 +687,61 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     return list(filter(None, items))
 
 
-def first_texts(column: pa.Array, most: int) -> list[str]:
-    """Return the first texts of a column that stand for a value; none if it is of another type."""
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    kind = value_type(column.type)
-    if most <= 0 or not (is_text(kind) or pa.types.is_string_view(kind)):
-        return []
-    values = present(decoded(column).cast(pa.large_string())).drop_null()
-    texts: list[str] = values[:most].to_pylist()
-    return texts
-
-
 @dataclass
-class FirstCells:
-    """Looks at the first cells of a column of items: they must not seem to be lists.
+class FirstTexts:
+    """Looks at the first texts of some columns, which are checked when there are enough of them.
 
-    where: the name of the column in errors. is_asked: whether to look at all.
+    Attributes:
+        texts: Those that were seen, by column, without those that stand for no value.
+        check: Raises DataError for texts that are written otherwise than they are read.
+        is_text: Tells whether a type is looked at.
+        is_done: Whether enough was seen, and checked.
     """
 
-    where: str
-    is_asked: bool
-    _cells: list[str] = field(default_factory=list)
+    texts: Mapping[str, list[str]]
+    check: Callable[[Texts], None]
+    is_text: Callable[[pa.DataType], bool] = is_text
+    is_done: bool = False
 
-    def see(self, cells: pa.Array) -> None:
-        """Look at more cells: (n,) Arrow array of any type. Raises DataError for lists."""
-        if self.is_asked and is_string_type(value_type(cells.type)):
-            self._cells += first_texts(cells, SAMPLE - len(self._cells))
-            if len(self._cells) >= SAMPLE:
-                self.done()
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Look at more rows, whose columns may have any type. Raises DataError."""
+        if self.is_done:
+            return
+        for name, texts in self.texts.items():
+            column = batch.column(name)
+            if isinstance(column, pa.ExtensionArray):
+                column = column.storage
+            kind = value_type(column.type)
+            if self.is_text(kind) or pa.types.is_string_view(kind):
+                values = present(decoded(column).cast(pa.large_string())).drop_null()
+                texts += values[: SAMPLE - len(texts)].to_pylist()
+        if all(len(texts) >= SAMPLE for texts in self.texts.values()):
+            self.done()
 
     def done(self) -> None:
-        """Check the cells that were seen. Raises DataError, whose options have a split."""
-        self.is_asked = False
-        split = _seeming_split(self._cells)
+        """Check the texts that were seen. Raises DataError."""
+        self.is_done = True
+        self.check(self.texts)
+
+
+def cells_to_check(roles: columns.Roles, where: str) -> FirstTexts:
+    """Return what looks at the cells of a column of items: they must not seem to be lists.
+
+    where: the name of the column in errors, whose options have a split.
+    """
+
+    def check(texts: Texts) -> None:
+        split = _seeming_split([*chain.from_iterable(texts.values())])
         if split is not None:
             raise unclear(
-                f"{self.where} looks as if its cells were lists of items: say "
+                f"{where} looks as if its cells were lists of items: say "
                 f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
                 "each cell is one item",
                 {"split": _spoken(split)},
             )
+
+    looked_at = [name for name in roles.values if roles.may_hold_lists]
+    return FirstTexts({name: [] for name in looked_at}, check, is_string_type)
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:

@@ -30,9 +30,9 @@ from fim_private.reading.labels import (
     is_text_type,
 )
 from fim_private.reading.memory import LIST_ROWS
-from fim_private.reading.notations import FirstTexts
+from fim_private.reading.notations import texts_to_check
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
-from fim_private.reading.other_readings import FirstCells, split_cells
+from fim_private.reading.other_readings import cells_to_check, split_cells
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
@@ -138,21 +138,22 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
     if source.own_dates and options.time_format is not None:
-        options = _with_own_dates(options, options.time_format.with_iso())
+        options = _with_own_dates(options, replace(options.time_format, or_iso=True))
     roles = choose(source.columns(), options, source.name)
     where = items_name(source.name, roles)
     labels = Labels(where, fold_case=roles.fold_case)
-    first_cells = FirstCells(where, is_asked=roles.may_hold_lists)
-    looked_at = FirstTexts(roles, source.name).over(_sliced(source, roles))
+    first_texts, first_cells = texts_to_check(roles, source.name), cells_to_check(roles, where)
     count = 0
 
     def rows() -> Iterator[KeyedRows]:
         nonlocal count
-        for batch in looked_at:
+        for batch in _sliced(source, roles):
+            first_texts.see(batch)
             to_read = chosen(batch, roles, source.name)
             count += len(to_read)
-            first_cells.see(to_read.column(0))
+            first_cells.see(to_read)
             yield from keyed_rows(to_read, roles, labels, source.name)
+        first_texts.done()
         first_cells.done()
 
     transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)

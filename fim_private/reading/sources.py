@@ -432,7 +432,7 @@ def _one_of_several(file: File, options: Reading) -> ArrowSource:
                     f"{parameter('input_format')}; or name one file"
                 )
             form = InputForm.WIDE
-        return text_table(file, options, form, file.partitions)
+        return text_table(file, options, form)
 
 
 def _aligned(

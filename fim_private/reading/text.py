@@ -10,12 +10,11 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, groupby, islice, takewhile
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +30,7 @@ from fim_private.reading.other_readings import (
     LOOKED_AT,
     SAMPLE,
     SEPARATOR_LINE,
+    Cells,
     fields_of,
     is_presence,
     items_of_line,
@@ -68,31 +68,32 @@ def _encoding_of(start: bytes, named: str | None) -> str:
     return named or next(marked, "utf-8")
 
 
-def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
+def _utf8(file: File, encoding: str | None) -> Iterator[bytes]:
     """Yield a text in UTF-8, without a byte order mark. A text in UTF-8 is not checked."""
-    pieces = iter(partial(stream.read, memory.BLOCK_BYTES), b"")
     start = b""
-    for piece in pieces:  # a pipe may give a byte at a time
-        start += piece
-        if len(start) >= _LONGEST_MARK:
-            break
-    encoding = _encoding_of(start, encoding)
-    if encoding in _UTF8:
-        yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
-        return
-    try:
-        for text in codecs.iterdecode(chain([start], pieces), encoding):
-            yield text.encode()
-    except UnicodeError:
-        # The option does not fit: whoever guessed it knows now that the guess was wrong.
-        raise unclear(
-            f"{name} is not {encoding.upper()} text; name its encoding with "
-            f"{parameter('encoding')}",
-            {"encoding": encoding},
-        ) from None
+    with file.open() as stream:
+        pieces = iter(partial(stream.read, memory.BLOCK_BYTES), b"")
+        for piece in pieces:  # a pipe may give a byte at a time
+            start += piece
+            if len(start) >= _LONGEST_MARK:
+                break
+        encoding = _encoding_of(start, encoding)
+        if encoding in _UTF8:
+            yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
+            return
+        try:
+            for text in codecs.iterdecode(chain([start], pieces), encoding):
+                yield text.encode()
+        except UnicodeError:
+            # The option does not fit: whoever guessed it knows now that the guess was wrong.
+            raise unclear(
+                f"{file.name} is not {encoding.upper()} text; name its encoding with "
+                f"{parameter('encoding')}",
+                {"encoding": encoding},
+            ) from None
 
 
-def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
+def blocks(file: File, encoding: str | None) -> Generator[bytes]:
     """Yield blocks, at least one, of whole lines in UTF-8 without a byte order mark.
 
     Each ends in a line feed. A text in UTF-8 is not checked. encoding: of the file; None for what
@@ -101,28 +102,27 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
     """
     carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
-    with file.open() as stream:
-        for piece in _utf8(stream, encoding, file.name):
-            block = returns + piece
-            is_empty = is_empty and not block
-            # Two carriage returns may belong to a line feed that comes behind them.
-            returns = b"\r" * min(2, len(block) - len(block.rstrip(b"\r")))
-            block = block.removesuffix(returns)
-            if b"\r" in block:  # a hundred times as fast as the search for the pattern
-                block = _LINE_END.sub(b"\n", block)
-            cut = block.rfind(b"\n") + 1
-            if cut:
-                yield bytes(carry) + block[:cut]
-                carry.clear()
-            carry += block[cut:]
-            if len(carry) > memory.BLOCK_BYTES:
-                limit.check(memory.LINE_BYTE * len(carry))
-                if len(carry) > _LONGEST_LINE:
-                    raise DataError(
-                        f"{file.name} has a line of more than 64 MiB; write one basket a line"
-                    )
-        if carry or returns:
-            yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
+    for piece in _utf8(file, encoding):
+        block = returns + piece
+        is_empty = is_empty and not block
+        # Two carriage returns may belong to a line feed that comes behind them.
+        returns = b"\r" * min(2, len(block) - len(block.rstrip(b"\r")))
+        block = block.removesuffix(returns)
+        if b"\r" in block:  # a hundred times as fast as the search for the pattern
+            block = _LINE_END.sub(b"\n", block)
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield bytes(carry) + block[:cut]
+            carry.clear()
+        carry += block[cut:]
+        if len(carry) > memory.BLOCK_BYTES:
+            limit.check(memory.LINE_BYTE * len(carry))
+            if len(carry) > _LONGEST_LINE:
+                raise DataError(
+                    f"{file.name} has a line of more than 64 MiB; write one basket a line"
+                )
+    if carry or returns:
+        yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
     if is_empty:
         raise empty(file.name)
 
@@ -145,14 +145,6 @@ def _without_nul(name: str, block: bytes) -> bytes:
             f"{parameter('encoding')}, such as utf-16"
         )
     return block
-
-
-def text_of(block: bytes, name: str) -> str:
-    """Return a block as text. Raises DataError if it is not UTF-8."""
-    try:
-        return block.decode()
-    except UnicodeDecodeError:
-        raise not_utf8(name) from None
 
 
 # -------------------- one basket per line, or one user
@@ -190,11 +182,11 @@ def read_text(file: File, options: Reading) -> Transactions:
         text: Iterator[bytes] = whole_text
         if dialect.form is None:
             text = map(partial(_without_nul, file.name), text)
-        text = without_lines(text, dialect.skipped + int(bool(dialect.header)))
+        text = without_lines(text, dialect.skipped + bool(dialect.header))
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)
-        lines = text_of(start, file.name).split("\n", SAMPLE)[:SAMPLE]
+        lines = start.decode().split("\n", SAMPLE)[:SAMPLE]
         if is_open and split is None:
             refuse_other_readings(lines, form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
@@ -266,12 +258,9 @@ def _rows_of_lines(block: bytes, cut: Callable[[str], list[str]], labels: Labels
     return _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
 
 
-def _rows_of_lists(
-    baskets: Sequence[Sequence[str]], labels: Labels, users: pa.Array | None = None
-) -> KeyedRows:
+def _rows_of_lists(baskets: Cells, labels: Labels) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    codes = labels.encode(arrow_strings([*chain.from_iterable(baskets)]))
-    return KeyedRows(lengths, codes, {} if users is None else {"users": users})
+    return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])))
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
@@ -323,7 +312,8 @@ def _sequences(text: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
                 ] or [[]]
                 baskets += of_user
                 users += [line_number] * len(of_user)
-        yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
+        keys = {"users": arrow_of(np.array(users, dtype=np.int64))}
+        yield replace(_rows_of_lists(baskets, labels), keys=keys)
 
 
 # -------------------- tables
@@ -342,7 +332,7 @@ class _Table:
         text: The text in UTF-8, which can be read twice.
         encoding: The encoding that it had.
         lines: Its first lines.
-        raw: The names of its columns as they are, or numbers, from 1 on, if no line names them.
+        first_line: That of the names, or the first row; with those behind it if it has quotes.
         delimiter: The character that cuts them.
         lines_before: How many lines stand before that of the names, or before the rows.
         named: Whether a line names them.
@@ -351,33 +341,33 @@ class _Table:
     text: File
     encoding: str
     lines: Sequence[str]
-    raw: Sequence[str]
+    first_line: str
     delimiter: str
     lines_before: int
     named: bool
+
+    @cached_property
+    def raw(self) -> list[str]:
+        """The names of its columns as they are, or numbers, from 1 on, if no line names them."""
+        line = io.StringIO(self.first_line, newline="")
+        try:
+            fields = next(csv.reader(line, delimiter=self.delimiter))
+        except csv.Error:  # a long line that this delimiter does not cut
+            fields = [self.first_line]
+        if self.named:
+            return fields
+        return [*map(str, range(1, len(fields) + 1))]
 
     @cached_property
     def names(self) -> list[str]:
         """The names of its columns without white space around them."""
         return [name.strip() for name in self.raw]
 
-    def refuse_title(self, delimiters: Iterable[str], columns: Sequence[str]) -> None:
-        """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
-        above = self.lines_before
-        lines = self.lines[above : above + LOOKED_AT]
-        for delimiter in delimiters:
-            rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
-            refuse_title([*enumerate(rows, above)], columns, self.text.name)
-
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise DataError if a column that was named is missing, or there several times.
 
         The names are not listed: without a header line they would be somebody's purchases.
         """
-        wrong = next((name for name in columns if self.names.count(name) != 1), None)
-        if wrong is None:
-            return
-        problem = "has more than one" if wrong in self.names else "has no"
         advice = ": without a line of names its columns are called 1, 2, and so on"
         if self.named:
             advice = (
@@ -385,7 +375,11 @@ class _Table:
                 f"does, or say {parameter('delimiter')}; where no line names them, turn off "
                 f"{parameter('header')}"
             )
-        raise DataError(f"{self.text.name} {problem} column {wrong!r}{advice}")
+        for name in columns:
+            count = self.names.count(name)
+            if count != 1:
+                problem = "has more than one" if count else "has no"
+                raise DataError(f"{self.text.name} {problem} column {name!r}{advice}")
 
     def refuse_damage(self) -> None:
         """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.
@@ -452,7 +446,6 @@ class _Table:
             include_columns=raw,
             null_values=[""],
             strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
         )
         parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         read = arrow_csv.ReadOptions(
@@ -489,9 +482,7 @@ class _Table:
             yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
 
-def text_table(
-    file: File, options: Reading, form: InputForm, elsewhere: Collection[str] = ()
-) -> ArrowSource:
+def text_table(file: File, options: Reading, form: InputForm) -> ArrowSource:
     """Return a text with columns as a source of record batches.
 
     Raises DataError for a column that is missing or there twice.
@@ -500,9 +491,8 @@ def text_table(
         file: The text.
         options: How it is read, and the columns that were named.
         form: The form of its rows: those of a wide table may be short.
-        elsewhere: The columns that it is not expected to have.
     """
-    columns = [name for _, name in options.named() if name not in elsewhere]
+    columns = [name for _, name in options.named() if name not in file.partitions]
     table = _table_of(file, options, columns)
     names = table.names
     if len(names) > _MOST_COLUMNS:
@@ -511,8 +501,12 @@ def text_table(
         )
     is_certain = len(names) > 1 and {*columns}.issubset(names)
     if table.named and not is_certain:
-        delimiter = options.dialect.delimiter
-        table.refuse_title(DELIMITERS if delimiter is None else [delimiter], columns)
+        above, delimiter = table.lines_before, options.dialect.delimiter
+        lines = table.lines[above : above + LOOKED_AT]
+        delimiters = DELIMITERS if delimiter is None else (delimiter,)
+        for delimiter in delimiters:
+            rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
+            refuse_title([*enumerate(rows, above)], columns, file.name)
     if not options.head:
         table.check_columns(columns)
 
@@ -538,17 +532,15 @@ def _opened(file: File, options: Reading) -> tuple[File, str, list[str]]:
         encoding = _encoding_of(file.start(), encoding)
     if file.pipe is not None or encoding not in _UTF8:
         limit, content = memory.current(), bytearray()
-        with file.open() as stream:
-            for piece in _utf8(stream, encoding, file.name):
-                content += piece
-                limit.check(2 * len(content))
+        for piece in _utf8(file, encoding):
+            content += piece
+            limit.check(2 * len(content))
         remote = partial(pa.BufferReader, pa.py_buffer(content))
         text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
-    with closing(blocks(text, "utf-8")) as lines:
-        block = next(lines)
-    if not options.head:
-        text_of(block, file.name)
-    return text, encoding or "utf-8", block.decode("utf-8", "replace").split("\n")[:-1]
+    with closing(blocks(text, "utf-8")) as whole_text:
+        block = next(whole_text)
+    lines = block.decode(errors="replace" if options.head else "strict").split("\n")[:-1]
+    return text, encoding or "utf-8", lines
 
 
 def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
@@ -558,24 +550,23 @@ def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
     """
     text, encoding, first_lines = _opened(file, options)
     lines_before, delimiter = options.dialect.skipped, options.dialect.delimiter
-    lines = iter(first_lines[lines_before:])
-    line = next(lines, "")
-    separator = SEPARATOR_LINE.fullmatch(line)
+    lines = first_lines[lines_before:] or [""]
+    separator = SEPARATOR_LINE.fullmatch(lines[0])
     if separator is not None:
         delimiter = delimiter or separator[1]
         lines_before += 1
-        line = next(lines, "")
-    line = next(filter(None, chain([line], lines)), "")  # Arrow passes over blank lines
-    if not line:
+        del lines[0]
+    while lines and not lines[0]:  # Arrow passes over blank lines
+        del lines[0]
+    if not lines:
         raise empty(file.name)
-    if '"' in line:  # a name in quotes may reach over lines
-        line = "\n".join([line, *lines])
+    # a name in quotes may reach over lines
+    line = "\n".join(lines) if '"' in lines[0] else lines[0]
     named = options.dialect.header is not False
     delimiters = _delimiters_of(file, named=named) if delimiter is None else [delimiter]
-    names = [_names_in(line, delimiter, named=named) for delimiter in delimiters]
     tables = [
-        _Table(text, encoding, first_lines, raw, delimiter, lines_before, named)
-        for raw, delimiter in zip(names, delimiters, strict=True)
+        _Table(text, encoding, first_lines, line, delimiter, lines_before, named)
+        for delimiter in delimiters
     ]
     fitting = [table for table in tables if {*columns}.issubset(table.names)]
     # Of several the first, that of the suffix.
@@ -602,17 +593,6 @@ def _delimiters_of(file: File, *, named: bool) -> list[str]:
     return [of_suffix]
 
 
-def _names_in(line: str, delimiter: str, *, named: bool) -> list[str]:
-    """Return the names in a line, or the numbers of its fields if it names no columns."""
-    try:
-        fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
-    except csv.Error:  # a long line that this delimiter does not cut
-        fields = [line]
-    if named:
-        return fields
-    return [*map(str, range(1, len(fields) + 1))]
-
-
 def damage_of(file: File, options: Reading) -> str | None:
     """Return what is wrong with the first line of a text that cannot be read: for its owner alone.
 
@@ -622,17 +602,15 @@ def damage_of(file: File, options: Reading) -> str | None:
     form = form_of(file, options)
     if not form.is_table:
         return None
-    number = 1
     with closing(blocks(file, options.dialect.encoding)) as text:
-        for block in text:
-            for line in block.split(b"\n")[:-1]:
-                if b"\0" in line:
-                    return f"line {number} has a NUL"
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    return f"line {number} is not UTF-8"
-                number += 1
+        lines = chain.from_iterable(block.split(b"\n")[:-1] for block in text)
+        for number, line in enumerate(lines, 1):
+            if b"\0" in line:
+                return f"line {number} has a NUL"
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return f"line {number} is not UTF-8"
     return _damaged_row(file, options, form)
 
 

@@ -7,8 +7,9 @@ set to makes no difference.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, cached_property
 
@@ -56,39 +57,52 @@ def moment_of(text: str, time_format: TimeFormat | None = None) -> int | None:
         return time_format.moment(text)
     if "." not in text or is_written_as_iso(text):
         return iso_moment(text)
-    moments = (days.moment(text) for days in _days_with_dots())
-    return next((moment for moment in moments if moment is not None), None)
+    for days in _days_with_dots():
+        moment = days.moment(text)
+        if moment is not None:
+            return moment
+    return None
 
 
 # -------------------- formats, a few directives of strptime
 
 MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-    *("october", "november", "december"),
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
 _SHORT_MONTHS = [name[:3] for name in MONTHS]
 _SPACE = "[ \t\u00a0\u202f]+"
 # The part of a time that each directive says, and how it is written.
-_PARTS: Mapping[str, tuple[str, str]] = {
-    "Y": ("year", "[0-9]{4}"),
-    "y": ("short year", "[0-9]{2}"),
-    "m": ("month", "[0-9]{1,2}"),
-    "b": ("short name", "|".join(_SHORT_MONTHS)),
-    "B": ("name", "|".join(MONTHS)),
-    "d": ("day", "[0-9]{1,2}"),
-    "H": ("hour", "[0-9]{1,2}"),
-    "I": ("half-day hour", "[0-9]{1,2}"),
-    "M": ("minute", "[0-9]{1,2}"),
-    "S": ("second", "[0-9]{1,2}"),
-    "f": ("fraction", "[0-9]{1,9}"),
-    "p": ("half", "am|pm"),
+_PARTS = {
+    "Y": ("year", "([0-9]{4})"),
+    "y": ("short year", "([0-9]{2})"),
+    "m": ("month", "([0-9]{1,2})"),
+    "b": ("name", f"({'|'.join(_SHORT_MONTHS)})"),
+    "B": ("name", f"({'|'.join(MONTHS)})"),
+    "d": ("day", "([0-9]{1,2})"),
+    "H": ("hour", "([0-9]{1,2})"),
+    "I": ("half-day hour", "([0-9]{1,2})"),
+    "M": ("minute", "([0-9]{1,2})"),
+    "S": ("second", "([0-9]{1,2})"),
+    "f": ("fraction", "([0-9]{1,9})"),
+    "p": ("half", "(am|pm)"),
 }
 _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
 # The parts that a format has, in the order of those above: a day, and perhaps a time of it.
 _ORDER = [part for part, _ in _PARTS.values()]
 _FINER = "( minute( second( fraction)?)?)?"
 _COMPLETE = re.compile(
-    f"(short )?year (month|(short )?name) day( hour{_FINER}| half-day hour{_FINER} half)?"
+    f"(short )?year (month|name) day( hour{_FINER}| half-day hour{_FINER} half)?"
 )
 _TOKEN = re.compile(r"%(.?)|(\s+)|(.)", re.DOTALL)
 _SPECIAL = frozenset("\\^[]")  # databases do not agree on these in patterns
@@ -107,7 +121,9 @@ class TimeFormat:
     or_iso: bool = False
 
     def __post_init__(self) -> None:
-        if _COMPLETE.fullmatch(" ".join(sorted(self.parts, key=_ORDER.index))) is None:
+        parts = " ".join(sorted(self.parts, key=_ORDER.index))
+        # What is in the text beside the parts is said first.
+        if self.pattern and _COMPLETE.fullmatch(parts) is None:
             raise self._error(
                 "it needs a year, a month and a day, and may have hours, minutes, seconds and "
                 "their fractions, all before the last and none twice; %I and %p go together"
@@ -123,37 +139,30 @@ class TimeFormat:
         )
 
     @cached_property
-    def _pieces(self) -> list[tuple[str, str]]:
-        """The parts of a time in order, each with its pattern; the text between has no name."""
-        pieces: list[tuple[str, str]] = []
-        for letter, space, character in _TOKEN.findall(self.text):
-            if letter in _PARTS:
-                pieces.append(_PARTS[letter])
-            elif space:
-                pieces.append(("", _SPACE))
-            else:
-                literal = "%" if letter == "%" else character
-                if not literal or literal in _SPECIAL or literal.isdigit():
-                    raise self._error("it has something else in it")
-                pieces.append(("", f"[{literal.lower()}]"))
-        return pieces
-
-    @cached_property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> Sequence[str]:
         """The parts of a time that it has, in order: those of the groups of the pattern."""
-        return tuple(directive for directive, _ in self._pieces if directive)
+        tokens = _TOKEN.findall(self.text)
+        return [_PARTS[letter][0] for letter, _, _ in tokens if letter in _PARTS]
 
     @cached_property
     def pattern(self) -> str:
         """The pattern of a whole text in small letters, with a group for each part."""
-        is_number = [False, *(piece.startswith("[0-9]") for _, piece in self._pieces), False]
-        pattern = ""
-        for place, (name, piece) in enumerate(self._pieces):
-            # Beside other digits, as in %Y%m%d, a number has two.
-            if piece == "[0-9]{1,2}" and (is_number[place] or is_number[place + 2]):
-                piece = "[0-9]{2}"
-            pattern += f"({piece})" if name else piece
-        return f"^{pattern}$"
+        pattern = _TOKEN.sub(self._piece, self.text)
+        # Beside other digits, as in %Y%m%d, a number has two.
+        pattern = pattern.replace("{1,2})([0-9]", "{2})([0-9]")
+        return "^" + pattern.replace("})([0-9]{1,2})", "})([0-9]{2})") + "$"
+
+    def _piece(self, token: re.Match[str]) -> str:
+        """Return the pattern of a part of a time, or of the text between."""
+        letter, space, character = token.groups()
+        if letter in _PARTS:
+            return _PARTS[letter][1]
+        if space:
+            return _SPACE
+        literal = "%" if letter == "%" else character
+        if not literal or literal in _SPECIAL or literal.isdigit():
+            raise self._error("it has something else in it")
+        return f"[{literal.lower()}]"
 
     def moment(self, text: str) -> int | None:
         """Return whole microseconds from 1970 to the time that a text says, else None."""
@@ -165,31 +174,28 @@ class TimeFormat:
             return iso_moment(text)
         return moment
 
-    def with_iso(self) -> TimeFormat:
-        """Return the same format, by which texts in ISO 8601 are times, too."""
-        return replace(self, or_iso=True)
-
 
 def _moment(texts: Mapping[str, str]) -> int | None:
     """Return whole microseconds from 1970 to a time, of the texts of its parts, else None."""
-    year = int(texts.get("year", 0))
+    numbers = Counter({part: int(text) for part, text in texts.items() if text.isdigit()})
+    year, month, hour = numbers["year"], numbers["month"], numbers["hour"]
     if "short year" in texts:
-        year = 1900 + int(texts["short year"])
+        year = 1900 + numbers["short year"]
         if year < 1900 + CENTURY_ENDS:
             year += 100
-    month = int(texts.get("month", 0))
-    if "month" not in texts:
-        month = 1 + _SHORT_MONTHS.index((texts.get("name") or texts["short name"])[:3])
-    half_day = int(texts.get("half-day hour", 12))
-    if not 1 <= half_day <= 12:
-        return None
-    hour = int(texts.get("hour", half_day % 12))
-    if texts.get("half") == "pm":
-        hour += 12
-    minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
+    if "name" in texts:
+        month = 1 + _SHORT_MONTHS.index(texts["name"][:3])
+    if "half" in texts:
+        half_day = numbers["half-day hour"]
+        if not 1 <= half_day <= 12:
+            return None
+        hour = half_day % 12
+        if texts["half"] == "pm":
+            hour += 12
+    minute, second = numbers["minute"], numbers["second"]
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
-        moment = datetime(year, month, int(texts["day"]), hour, minute, second, micros)
+        moment = datetime(year, month, numbers["day"], hour, minute, second, micros)
     except ValueError:
         return None
     return (moment - _EPOCH) // _MICROSECOND
@@ -222,8 +228,8 @@ def _days_with_dots() -> list[TimeFormat]:
 
 
 @cache
-def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
-    """Return the usual formats, besides ISO 8601, by the marks that they have."""
+def _usual_with(marks: frozenset[str]) -> list[TimeFormat]:
+    """Return the usual formats, besides ISO 8601, that have these marks."""
     named = [*_YEAR_LAST, *_YEAR_FIRST, *(day.replace("%Y", "%y") for day in _YEAR_LAST)]
     days = [
         "%Y%m%d",
@@ -231,12 +237,8 @@ def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
         *named,
         *(day.replace("%b", "%B") for day in named),
     ]
-    formats: dict[frozenset[str], list[TimeFormat]] = {}
-    for day in days:
-        for clock in _BEHIND_DAYS:
-            text = day + clock
-            formats.setdefault(_marks(text.replace("%", "")), []).append(TimeFormat(text))
-    return formats
+    texts = [day + clock for day in days for clock in _BEHIND_DAYS]
+    return [TimeFormat(text) for text in texts if _marks(text.replace("%", "")) == marks]
 
 
 def _marks(text: str) -> frozenset[str]:
@@ -246,8 +248,7 @@ def _marks(text: str) -> frozenset[str]:
 def usual_formats_of(text: str) -> list[TimeFormat]:
     """Return the usual formats of dates and times, besides ISO 8601, that fit a text."""
     # Only those with its marks are tried, not hundreds: each has a pattern to make first.
-    formats = _usual_by_marks().get(_marks(text), [])
-    return [usual for usual in formats if usual.moment(text) is not None]
+    return [usual for usual in _usual_with(_marks(text)) if usual.moment(text) is not None]
 
 
 def seems_a_time(text: str) -> bool:

@@ -27,16 +27,13 @@ def numpy_of(values: Array) -> NDArray[Any]:
 
     A null may become any value.
     """
-    data = values.buffers()[1]
+    data, dtype, start = values.buffers()[1], numpy_type(values.type), values.offset
     if data is None or not len(values):
-        return np.empty(0, dtype=numpy_type(values.type))
+        return np.empty(0, dtype=dtype)
     if types.is_boolean(values.type):
-        bits, end = np.frombuffer(data, dtype=np.uint8), values.offset + len(values)
-        return np.unpackbits(bits, count=end, bitorder="little")[values.offset :].view(bool)
-    dtype = numpy_type(values.type)
-    return np.frombuffer(
-        data, dtype=dtype, count=len(values), offset=values.offset * dtype.itemsize
-    )
+        bits = np.frombuffer(data, dtype=np.uint8)
+        return np.unpackbits(bits, count=start + len(values), bitorder="little")[start:].view(bool)
+    return np.frombuffer(data, dtype=dtype, count=len(values), offset=start * dtype.itemsize)
 
 
 def numpy_type(kind: DataType) -> np.dtype[Any]:
@@ -55,11 +52,11 @@ def null_mask(values: Array) -> NDArray[np.bool_]:
 
 def arrow_of(values: NDArray[Any]) -> Array:
     """Return numbers or booleans, (n,), as an Arrow array of the same type without nulls."""
+    data = np.ascontiguousarray(values)
     if values.dtype == bool:
-        bits = np.packbits(values, bitorder="little")
-        return Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
-    data = pa.py_buffer(np.ascontiguousarray(values))
-    return Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, data])
+        data = np.packbits(values, bitorder="little")
+    buffers = [None, pa.py_buffer(data)]
+    return Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
 def arrow_strings(values: Sequence[str]) -> Array:
@@ -75,9 +72,7 @@ def arrow_strings(values: Sequence[str]) -> Array:
 
 def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each of some runs begins, and the last ends: (runs + 1,)."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    return np.append(0, np.cumsum(lengths, dtype=np.int64))
 
 
 def null_where(stand_for_none: Array, values: Array) -> Array:
@@ -104,8 +99,7 @@ def decoded(values: Array) -> Array:
 
 def number_text(value: float) -> str:
     """Return a number as text: a whole one without a point."""
-    is_whole = value.is_integer() and abs(value) < LEAST_TEXT
-    if is_whole:
+    if value.is_integer() and abs(value) < LEAST_TEXT:
         return str(int(value))
     return str(value)
 
@@ -163,20 +157,13 @@ def integer_or_text(value: object) -> object:
     Integers of 19 digits or more become texts. A bool, and a value of another type, stays.
     """
     number = value.item() if isinstance(value, np.number) else value
-    if isinstance(number, bool | np.bool_):
+    if isinstance(number, bool) or not isinstance(number, int | float | Decimal | str):
         return number
-    if isinstance(number, float):
-        text = str(number)
-        if number.is_integer():
-            text = str(int(number))
+    text = str(number).strip()
+    if isinstance(number, float) and number.is_integer():
+        text = str(int(number))
     elif isinstance(number, Decimal):
         text = format(number, "f")
-    elif isinstance(number, int | str):
-        text = str(number).strip()
-    elif isinstance(number, bytes):
-        text = number.strip().decode("utf-8", "surrogateescape")
-    else:
-        return number
     match = _INTEGER.fullmatch(text)
     if match is None:
         return text
@@ -185,14 +172,10 @@ def integer_or_text(value: object) -> object:
 
 def integers_as_printed(texts: Array) -> Array:
     """Return bare texts or bytes, (n,) Arrow, with integers written without a point: 7 for 7.0."""
-    may_be = pc.match_substring(texts, ".0")
-    if not may_be.true_count:
+    if not pc.match_substring(texts, ".0").true_count:
         return texts
     encoded = texts.dictionary_encode()
-    distinct = encoded.dictionary
-    has_zeros = pc.match_substring_regex(distinct, WITH_ZEROS)
-    short = pc.replace_substring_regex(distinct, r"\.0+$", "")
-    return pc.if_else(has_zeros, short, distinct).take(encoded.indices)
+    return pc.replace_substring_regex(encoded.dictionary, WITH_ZEROS, r"\1").take(encoded.indices)
 
 
 def is_missing(value: object) -> bool:
@@ -201,12 +184,10 @@ def is_missing(value: object) -> bool:
         return value.strip() in MISSING_TEXTS
     if isinstance(value, bytes):
         return value.strip().decode("latin-1") in MISSING_TEXTS
-    if isinstance(value, float | complex | np.inexact):
-        return bool(value != value)
     if isinstance(value, Decimal):
         return value.is_nan()
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
+    if isinstance(value, float | complex | np.inexact | np.datetime64 | np.timedelta64):
+        return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

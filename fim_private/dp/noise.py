@@ -118,7 +118,7 @@ def _seeded_bytes(seed: int) -> ByteSource:
     return source
 
 
-def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
+def distinct_integers(bound: int, size: int, randomness: Randomness) -> list[int]:
     """Draw size <= bound different integers in [0, bound), in uniformly random order, for a bound
     of any size.
     """
@@ -131,7 +131,7 @@ def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[
     return drawn
 
 
-def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:
+def uniform_integers(bound: int, size: int, randomness: Randomness) -> Integers:
     """Draw uniform integers in [0, bound), for a bound >= 1: (size,) int64, or Python integers
     where bound > 2**62.
     """
@@ -148,7 +148,7 @@ def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Intege
 
 
 def _bernoulli_exp_below_one(
-    numerators: Integers, denominator: int, *, randomness: Randomness
+    numerators: Integers, denominator: int, randomness: Randomness
 ) -> NDArray[np.bool_]:
     """Draw Bernoulli(exp(-numerator / denominator)) for each numerator in [0, denominator] (CKS
     Algorithm 1).
@@ -158,20 +158,16 @@ def _bernoulli_exp_below_one(
     k = 1
     while running.size:
         # Bernoulli(γ/k) as two independent coins: no product can overflow.
-        goes_on = (
-            uniform_integers(denominator, running.size, randomness=randomness) < numerators[running]
-        )
+        goes_on = uniform_integers(denominator, running.size, randomness) < numerators[running]
         if k > 1:
-            goes_on &= uniform_integers(k, running.size, randomness=randomness) == 0
+            goes_on &= uniform_integers(k, running.size, randomness) == 0
         running = running[goes_on.astype(bool)]
         odd[running] = k % 2 == 0
         k += 1
     return odd
 
 
-def bernoulli_exp(
-    exponent: Fraction | int, size: int, *, randomness: Randomness
-) -> NDArray[np.bool_]:
+def bernoulli_exp(exponent: Fraction | int, size: int, randomness: Randomness) -> NDArray[np.bool_]:
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS
     Algorithm 1).
     """
@@ -179,17 +175,17 @@ def bernoulli_exp(
     alive = np.arange(size)
     while whole and alive.size:
         ones = np.ones(alive.size, dtype=np.int64)
-        alive = alive[_bernoulli_exp_below_one(ones, 1, randomness=randomness)]
+        alive = alive[_bernoulli_exp_below_one(ones, 1, randomness)]
         whole -= 1
     numerators: Integers = np.full(
         alive.size, rest.numerator, dtype=_integer_type(rest.denominator)
     )
     heads = np.zeros(size, dtype=bool)
-    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)
+    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness)
     return heads
 
 
-def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def geometric(rate: Fraction | int, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or
@@ -201,35 +197,35 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     steps, t = rate.numerator, rate.denominator
 
     def propose(count: int) -> Proposals:
-        drawn = uniform_integers(t, count, randomness=randomness)
-        return drawn, _bernoulli_exp_below_one(drawn, t, randomness=randomness)
+        drawn = uniform_integers(t, count, randomness)
+        return drawn, _bernoulli_exp_below_one(drawn, t, randomness)
 
     fine: Integers = np.zeros(size, dtype=_integer_type(max(steps, t)))
     if t > 1:
         fine += _taken(propose, size)
     running = np.arange(size)
     while running.size:
-        running = running[bernoulli_exp(1, running.size, randomness=randomness)]
+        running = running[bernoulli_exp(1, running.size, randomness)]
         fine[running] += t
     return fine // steps
 
 
-def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def discrete_laplace(scale: Fraction | int, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,),
     typed as geometric's.
     """
     rate = 1 / Fraction(scale)
 
     def propose(count: int) -> Proposals:
-        magnitude = geometric(rate, count, randomness=randomness)
-        negative = uniform_integers(2, count, randomness=randomness) == 1
+        magnitude = geometric(rate, count, randomness)
+        negative = uniform_integers(2, count, randomness) == 1
         signed = np.where(negative, -magnitude, magnitude)
         return signed, ~(negative & (magnitude == 0))  # zero must not be counted twice
 
     return _taken(propose, size)
 
 
-def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def discrete_gaussian(sigma2: Fraction | int, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
     Returns (size,) int64, or Python integers where σ is 2**48 or so or more. Y, discrete Laplace of
@@ -241,17 +237,15 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
     denominator = 2 * p * q * t * t
 
     def propose(count: int) -> Proposals:
-        drawn = discrete_laplace(t, count, randomness=randomness)
+        drawn = discrete_laplace(t, count, randomness)
         largest = max(denominator, (int(np.abs(drawn).max(initial=0)) * q * t + p) ** 2)
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
         numerators = distances * distances
         wholes = numerators // denominator
-        taken = _bernoulli_exp_below_one(
-            numerators % denominator, denominator, randomness=randomness
-        )
+        taken = _bernoulli_exp_below_one(numerators % denominator, denominator, randomness)
         # One coin of exp(-1) for each whole; most with many wholes drop out early.
         while (going := np.flatnonzero(taken & (wholes > 0).astype(bool))).size:
-            taken[going] = bernoulli_exp(1, going.size, randomness=randomness)
+            taken[going] = bernoulli_exp(1, going.size, randomness)
             wholes = wholes - 1
         return drawn, taken
 
@@ -278,7 +272,7 @@ class UniformReal:
     known: (digits, number of them), where the first ones were drawn before.
     """
 
-    def __init__(self, *, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
+    def __init__(self, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
         self._randomness = randomness
         self._digits, self._known = known
 
@@ -293,7 +287,7 @@ class UniformReal:
         return self._digits >> (self._known - bits)
 
 
-def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
+def discrete_laplace_integer(scale: Fraction, randomness: Randomness) -> int:
     """Draw one integer with P(k) ∝ exp(-|k| / scale), for a scale > 0: quicker than
     discrete_laplace for a single draw.
 
@@ -301,17 +295,17 @@ def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
     the bounds decide.
     """
     if scale > _GUESSABLE_SCALE:
-        return int(discrete_laplace(scale, 1, randomness=randomness)[0])
+        return int(discrete_laplace(scale, 1, randomness)[0])
     while True:
-        magnitude = _geometric_by_inversion(scale, randomness=randomness)
+        magnitude = _geometric_by_inversion(scale, randomness)
         negative = randomness.bits(1)
         if magnitude or not negative:
             return -magnitude if negative else magnitude
 
 
-def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
+def _geometric_by_inversion(scale: Fraction, randomness: Randomness) -> int:
     """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
-    uniform = UniformReal(randomness=randomness)
+    uniform = UniformReal(randomness)
     unit, steps = scale.as_integer_ratio()
     for bits in precisions(96):
         digits = uniform.digits(bits)
@@ -414,7 +408,7 @@ def _histogram() -> _Histogram:
     return _Histogram(cells, tuple(weights), certain, heights)
 
 
-def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def rounded_normal(sigma2: Fraction | int, size: int, randomness: Randomness) -> Integers:
     """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ²
     > 0.
 
@@ -422,15 +416,15 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
     """
     sigma2 = Fraction(sigma2)
     if sigma2 >= _DOUBLES_SIGMA2:
-        return np.array([_draw(sigma2, randomness=randomness) for _ in range(size)], dtype=object)
+        return np.array([_draw(sigma2, randomness) for _ in range(size)], dtype=object)
     values, left = [np.empty(0, dtype=np.int64)], size
     while left:
-        values.append(_accepted(sigma2, min(left, _BLOCK), randomness=randomness))
+        values.append(_accepted(sigma2, min(left, _BLOCK), randomness))
         left -= len(values[-1])
     return np.concatenate(values)
 
 
-def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
+def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> NDArray[np.int64]:
     """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <=
     size.
     """
@@ -452,9 +446,9 @@ def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray
         digits, known = int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
         if more is not None:
             digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
-        x = UniformReal(randomness=randomness, known=(digits, known))
-        u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
-        magnitude = _settle(int(cells[i]), u, x, sigma2, randomness=randomness)
+        x = UniformReal(randomness, known=(digits, known))
+        u = UniformReal(randomness, known=(int(first[i]), 16))
+        magnitude = _settle(int(cells[i]), u, x, sigma2, randomness)
         if magnitude is not None:
             taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
     return values[taken]
@@ -503,7 +497,7 @@ def _keeps(
 
 
 def _settle(
-    cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness
+    cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, randomness: Randomness
 ) -> int | None:
     """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is
     not taken.
@@ -542,13 +536,13 @@ def _settle(
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
+def _draw(sigma2: Fraction, randomness: Randomness) -> int:
     """Draw one integer ⌊σZ + 1/2⌋, for any sigma2 > 0, by rationals alone."""
     magnitude = None
     while magnitude is None:
         cell = int(_histogram().cells[randomness.bits(16)])
-        u, x = UniformReal(randomness=randomness), UniformReal(randomness=randomness)
-        magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
+        u, x = UniformReal(randomness), UniformReal(randomness)
+        magnitude = _settle(cell, u, x, sigma2, randomness)
     return -magnitude if randomness.bits(1) else magnitude
 
 
@@ -588,7 +582,6 @@ def choose_level(
     distances: Sequence[int],
     multiplicities: Sequence[int],
     rate: Fraction,
-    *,
     randomness: Randomness,
 ) -> int:
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
@@ -597,7 +590,7 @@ def choose_level(
     integers >= 0, not all 0. The uniform number is refined until it lies for certain inside one of
     the intervals between cumulative weights.
     """
-    uniform = UniformReal(randomness=randomness)
+    uniform = UniformReal(randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
         weights = [*zip(multiplicities, _decays(distances, rate, bits), strict=True)]
         lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))

@@ -89,7 +89,7 @@ def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) 
 def _choose_place(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> int:
     """Return the place of a candidate, chosen with probability ∝ multiplicity * weight."""
     multiplicities = [candidate.multiplicity for candidate in candidates]
-    return choose_level(_distances(candidates), multiplicities, rate, randomness=randomness)
+    return choose_level(_distances(candidates), multiplicities, rate, randomness)
 
 
 def _distances(candidates: list[Candidate]) -> list[int]:

@@ -113,8 +113,8 @@ class TwoSidedSteps:
 
     def draw_shared(self, randomness: Randomness) -> int:
         """Draw X = Z - G."""
-        maximum = discrete_laplace_integer(self.maximum_scale, randomness=randomness)
-        return maximum - discrete_laplace_integer(self.shared_scale, randomness=randomness)
+        maximum = discrete_laplace_integer(self.maximum_scale, randomness)
+        return maximum - discrete_laplace_integer(self.shared_scale, randomness)
 
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ < slack)``, which is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
@@ -145,7 +145,7 @@ class OneSidedSteps:
 
     def draw_shared(self, randomness: Randomness) -> int:
         """Draw X = -G."""
-        return -int(geometric(self.shared_rate, 1, randomness=randomness)[0])
+        return -int(geometric(self.shared_rate, 1, randomness)[0])
 
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ >= -slack)``."""
@@ -246,7 +246,7 @@ class Search:
     def draw(self, randomness: Randomness) -> int | None:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
         shared = self.noise.draw_shared(randomness)
-        uniform = UniformReal(randomness=randomness)
+        uniform = UniformReal(randomness)
         for bits in precisions(_BITS):
             digits = uniform.digits(bits)
             with suppress(_NeedsMoreBits):

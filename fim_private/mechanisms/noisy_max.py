@@ -163,7 +163,7 @@ class _NoisyMax(PurelyPrivate):
         """Return the index of the level, of two or more, that has the highest key."""
 
         def uniform(index: int) -> UniformReal:
-            return UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
+            return UniformReal(randomness, known=(int(first[index]), _FIRST_BITS))
 
         def best_key(index: int, v: UniformReal, bits: int) -> Bounds:
             return self._quantile(
@@ -408,7 +408,7 @@ class Distance(Checked):
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Release the highest level, or abstain; reads two levels at most."""
         level, margin = leader(spectrum)
-        noise = discrete_laplace_integer(self.scale, randomness=randomness)
+        noise = discrete_laplace_integer(self.scale, randomness)
         named = spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold
         return Selection(level if named else None)
 

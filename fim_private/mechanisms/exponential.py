@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds
@@ -20,9 +19,11 @@ from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     Checked,
+    Floats,
     OutcomeDistribution,
     PublicParameters,
     PurelyPrivate,
+    RankCapped,
     Selection,
     universe_levels,
 )
@@ -46,14 +47,6 @@ class Candidate:
     level: int | None
     support: int
     multiplicity: int
-
-
-def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
-    """Return the exponent per unit of support: ε for add-remove, and ε/2 for replace-one.
-
-    Add-remove changes all supports in the same direction (docs/privacy.md, Theorem 4).
-    """
-    return exact_epsilon(epsilon) / exact_neighbors(neighbors).changed_units
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
@@ -81,15 +74,13 @@ def named(levels: Iterable[Level]) -> list[Candidate]:
     return [Candidate(support, support, multiplicity) for support, multiplicity in levels]
 
 
-def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:
-    """Choose one outcome with probability ∝ exp(rate * support), exactly. rate: > 0, per unit."""
-    return Selection(candidates[_choose_place(candidates, rate, randomness)].level)
+def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Candidate:
+    """Choose a candidate with probability ∝ multiplicity * exp(rate * support), exactly.
 
-
-def _choose_place(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> int:
-    """Return the place of a candidate, chosen with probability ∝ multiplicity * weight."""
+    rate: > 0, per unit.
+    """
     multiplicities = [candidate.multiplicity for candidate in candidates]
-    return choose_level(_distances(candidates), multiplicities, rate, randomness)
+    return candidates[choose_level(_distances(candidates), multiplicities, rate, randomness)]
 
 
 def _distances(candidates: list[Candidate]) -> list[int]:
@@ -106,18 +97,13 @@ class ExponentialWeights(Checked, ABC):
 
     _last: ClassVar[int | None] = None  # several selections end once this level is chosen
 
-    @property
-    def rate(self) -> Fraction:
-        """The exponent per unit of support."""
-        return exponential_rate(self.epsilon, self.neighbors)
-
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every candidate, abstaining included."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose one candidate, with exactly the probabilities of `distribution`."""
-        return choose(self.candidates(spectrum), self.rate, randomness)
+        return Selection(choose(self.candidates(spectrum), self.rate, randomness).level)
 
     def select_many(
         self, spectrum: SupportSpectrum, count: int, randomness: Randomness
@@ -129,14 +115,13 @@ class ExponentialWeights(Checked, ABC):
         selections: list[Selection] = []
         candidates = [c for c in self.candidates(spectrum) if c.multiplicity]
         while len(selections) < count and candidates:
-            place = _choose_place(candidates, self.rate, randomness)
-            chosen = candidates[place]
+            chosen = choose(candidates, self.rate, randomness)
             selections.append(Selection(chosen.level))
             if chosen.level == self._last:
                 break
-            if chosen.multiplicity > 1:
-                candidates[place] = replace(chosen, multiplicity=chosen.multiplicity - 1)
-            else:
+            place = candidates.index(chosen)
+            candidates[place] = replace(chosen, multiplicity=chosen.multiplicity - 1)
+            if chosen.multiplicity == 1:
                 del candidates[place]
         return selections
 
@@ -159,7 +144,7 @@ def at_random_rank(
     spectrum: SupportSpectrum,
     stops: Mapping[int, float],
     rate: float,
-    bottoms: NDArray[np.float64] | None = None,
+    bottoms: Floats | None = None,
 ) -> OutcomeDistribution:
     """Return the output distribution of a choice at a random rank.
 
@@ -185,27 +170,23 @@ def at_random_rank(
     elif not known:
         weights[-1] = 0.0
     ranks, chances = np.array([*stops], dtype=np.float64), np.array([*stops.values()])
-    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])
-    masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
-    # The level in which rank ℓ falls. All levels before it are wholly within the top ℓ.
-    last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
-    partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
-    per_weight = chances / (masses[last] + partial + bottoms)
-    shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
-    ending = np.bincount(last, weights=per_weight, minlength=len(levels))
-    # The sum over all ranks that fall in a later level.
-    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])
-    finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
-    shares = shares + beyond * finite * weights
+    starts = np.concatenate([[0.0], np.cumsum(multiplicities[:-1])])
+
+    def masses() -> Iterator[Floats]:
+        """Yield the weight of each level within the top ℓ, for each ℓ."""
+        for start, multiplicity, weight in zip(starts, multiplicities, weights, strict=True):
+            yield np.clip(ranks - start, 0.0, multiplicity) * weight
+
+    per_weight = chances / sum(masses(), bottoms)
+    shares = np.array([(per_weight * mass).sum() for mass in masses()])
     abstain = float((per_weight * bottoms).sum())
     if known:
         return OutcomeDistribution(levels, shares, abstain)
     return OutcomeDistribution(levels[:-1], shares[:-1], abstain + float(shares[-1]))
 
 
-@dataclass(frozen=True)
-class AbstentionWeight:
-    """The weight of abstaining if one unit can make at most M candidates new.
+class Abstaining(ExponentialWeights):
+    """A choice in which naming nothing has a weight, if one unit can make at most M candidates new.
 
     Source: docs/privacy.md, Theorems 5 and 6, equation (7). Abstaining is so heavy that an itemset
     which only one unit has is hardly ever named; all rounding makes it heavier.
@@ -216,18 +197,9 @@ class AbstentionWeight:
     as M (1 + e^{-x})/δ of support c + 2; there are at least M e^{-x}/x of these.
     """
 
-    epsilon: float | Fraction
-    delta: float | Fraction
-    neighbors: str
-
     @property
-    def offset(self) -> int:
-        """How many units abstaining stands above c: 1 for add-remove, 2 for replace-one."""
-        return exact_neighbors(self.neighbors).changed_units
-
-    @property
-    def factor(self) -> Fraction:
-        """The number of itemsets that weigh as much, divided by M."""
+    def heaviness(self) -> Fraction:
+        """The number of itemsets that weigh as much as abstaining, divided by M."""
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
         if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
             return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
@@ -235,7 +207,7 @@ class AbstentionWeight:
         decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
         return max((1 + decay) / delta, decay / x)
 
-    def candidate(
+    def abstention(
         self, itemsets: int, following: int, *, zeros_left_out: bool = False
     ) -> Candidate:
         """Return abstaining as a candidate.
@@ -248,10 +220,11 @@ class AbstentionWeight:
                 itemsets keep the sum of all weights within the factor of the Lemma before Theorem
                 6, on which Theorem 8 rests.
         """
-        multiplicity = math.ceil(itemsets * self.factor)
+        multiplicity = math.ceil(itemsets * self.heaviness)
         if zeros_left_out and following == 0:
             multiplicity += itemsets
-        return Candidate(None, following + self.offset, multiplicity)
+        above = exact_neighbors(self.neighbors).changed_units
+        return Candidate(None, following + above, multiplicity)
 
 
 class Exponential(ExponentialWeights, PurelyPrivate):
@@ -272,7 +245,7 @@ class Exponential(ExponentialWeights, PurelyPrivate):
 
 
 @dataclass(frozen=True)
-class NamedExponential(ExponentialWeights):
+class NamedExponential(Abstaining):
     """The exponential mechanism for a public number M of candidates without names (Theorem 5).
 
     An itemset that no unit has cannot be named: a name tells that somebody has the itemset. All
@@ -292,13 +265,12 @@ class NamedExponential(ExponentialWeights):
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
-        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        unnamed = weight.candidate(self.universe_size, 0)
+        unnamed = self.abstention(self.universe_size, 0)
         return [*named(spectrum.all_levels()), replace(unnamed, level=0)]
 
 
 @dataclass(frozen=True)
-class Choosing(ExponentialWeights):
+class Choosing(Abstaining):
     """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
     Source: Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
@@ -336,12 +308,11 @@ class Choosing(ExponentialWeights):
         """Return every itemset that occurs, and abstaining; or all of a known universe."""
         if spectrum.universe_size is not None:
             return named(universe_levels(spectrum, "choosing"))
-        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(spectrum.all_levels()), weight.candidate(self.max_itemsets, 0)]
+        return [*named(spectrum.all_levels()), self.abstention(self.max_itemsets, 0)]
 
 
 @dataclass(frozen=True)
-class LimitedDomain(ExponentialWeights):
+class LimitedDomain(Abstaining, RankCapped):
     """The exponential mechanism among the top max_rank itemsets, and abstaining (Theorem 6).
 
     Source: Durfee and Rogers, "Practical differentially private top-k selection with
@@ -354,10 +325,6 @@ class LimitedDomain(ExponentialWeights):
 
     bounded_range: ClassVar[str] = "Theorem 8"
 
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.ADD_REMOVE
-    max_rank: int = options.MAX_RANK
     max_itemsets: int | None = None
 
     @classmethod
@@ -381,5 +348,4 @@ class LimitedDomain(ExponentialWeights):
         if universe is not None and universe <= self.max_rank:
             return named(levels)
         new = min(self.max_rank, self.max_itemsets or self.max_rank)
-        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(levels), weight.candidate(new, following, zeros_left_out=universe is None)]
+        return [*named(levels), self.abstention(new, following, zeros_left_out=universe is None)]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism
-from fim_private.mechanisms.exponential import Exponential, exponential_rate
+from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
+from fim_private.mechanisms.exponential import Exponential
 from fim_private.mechanisms.margins import STEP_SCALE, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import Level, SupportSpectrum
@@ -158,7 +158,7 @@ def _solve(
     if isinstance(mechanism, LargeMargin):
         slope = float(mechanism.epsilon) / STEP_SCALE
         return least(released, confidence, start, farthest, slope)
-    rate = float(mechanism.selection_rate)
+    rate = float(mechanism.rate)
     rough, _ = least(partial(released, groups=[_ROUGH_GROUPS]), confidence, start, farthest, rate)
     groups = [_TIGHT_GROUPS] if mechanism.max_rank > _MANY_RANKS else []
     return least(partial(released, groups=groups), confidence, rough or farthest, farthest, rate)

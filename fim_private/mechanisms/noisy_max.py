@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from fim_private.dp.bounds import (
     Bounds,
@@ -25,57 +23,18 @@ from fim_private.dp.bounds import (
 )
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
     Checked,
+    Floats,
     OutcomeDistribution,
     PurelyPrivate,
     Selection,
     universe_levels,
 )
-from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
-
-
-@dataclass(frozen=True)
-class LaplaceSum:
-    """The sum of m independent discrete Laplace variables: P(k) = Σ_i A_i e^{-r_i |k|}, with a_i =
-    e^{-r_i} and
-
-        A_i = tanh(r_i / 2) Π_{j≠i} (1 - a_j)² / ((1 - a_j a_i)(1 - a_j / a_i))
-
-    (docs/privacy.md, equation (6)). rates: (m,) float64 r_i, 1/scale of each, all different.
-    weights: (m,) float64 A_i.
-    """
-
-    rates: NDArray[np.float64]
-    weights: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, scales: Sequence[Fraction]) -> LaplaceSum:
-        """Return the sum of one variable for each scale > 0, in units; no two scales may be
-        equal.
-        """
-        rates = np.array([float(1 / scale) for scale in scales])
-        this, rival = rates[:, None], rates[None, :]
-        with np.errstate(over="ignore", divide="ignore"):  # an infinite divisor: the factor is 0
-            factors = np.expm1(-rival) ** 2 / (np.expm1(-this - rival) * np.expm1(this - rival))
-        np.fill_diagonal(factors, 1)
-        return cls(rates, np.tanh(rates / 2) * factors.prod(axis=1))
-
-    def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
-        """Return P(sum = k) for each integer k: float64, in the shape of k."""
-        distance = np.abs(np.asarray(k, dtype=np.float64))[..., None]
-        return np.asarray((self.weights * np.exp(-self.rates * distance)).sum(axis=-1))
-
-    def tail(self, k: int) -> float:
-        """Return P(sum >= k), for any integer k."""
-        if k < 1:
-            return 1 - self.tail(1 - k)
-        return float((self.weights * np.exp(-self.rates * k) / -np.expm1(-self.rates)).sum())
-
 
 # Noisy max over levels: every itemset has a random key of its own, and the highest is selected.
 # Only the best key of each level matters. It is drawn by inversion: if one itemset's key has
@@ -115,13 +74,13 @@ class _NoisyMax(PurelyPrivate):
         """
 
     @abstractmethod
-    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or
         too high.
         """
 
     @abstractmethod
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+    def _shares(self, distances: Floats, counts: list[int]) -> Floats:
         """Return the probability that the highest key is of each level: (m,) float64."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
@@ -209,10 +168,8 @@ def _root_complement(digits: int, count: int, bits: int) -> Bounds:
 
     def floor_of_root(numerator: int) -> int:
         logarithm = context.ln(context.divide(Decimal(numerator), Decimal(unit)))
-        root = context.multiply(
-            context.exp(context.divide(logarithm, Decimal(count))), Decimal(unit)
-        )
-        return int(root.to_integral_value(rounding=ROUND_FLOOR))
+        root = context.exp(context.divide(logarithm, Decimal(count)))
+        return int(context.multiply(root, Decimal(unit)))
 
     lower = unit - min(floor_of_root(digits + 1) + 2, unit) if digits + 1 < unit else 0
     return lower, unit - max(floor_of_root(digits) - 1, 0) if digits else unit
@@ -232,7 +189,7 @@ class MaxOfLaplaces(_NoisyMax):
     @cached_property
     def scale(self) -> Fraction:
         """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
-        return 1 / exponential_rate(self.epsilon, self.neighbors)
+        return 1 / self.rate
 
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         unbounded = 1 << 4 * bits
@@ -264,11 +221,11 @@ class MaxOfLaplaces(_NoisyMax):
             fraction = (here[0] - probability << bits) // (here[1] - following[0] + 1)
         return (k << bits) + min(fraction, unit)
 
-    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         # One below the floor, so that rounding never makes it too low.
         return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
 
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+    def _shares(self, distances: Floats, counts: list[int]) -> Floats:
         # The integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are
         # the distribution function and the density of Z + U.
         scale, logarithms = float(self.scale), np.array([math.log(m) for m in counts])
@@ -313,21 +270,16 @@ class PermuteAndFlip(_NoisyMax):
 
     _name: ClassVar[str] = "permute-and-flip"
 
-    @cached_property
-    def rate(self) -> Fraction:
-        """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
-        return exponential_rate(self.epsilon, self.neighbors)
-
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
         # The time is above / p, or later than any where p may be 0.
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
-    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         return math.log(-key) - float(self.rate) * distances
 
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+    def _shares(self, distances: Floats, counts: list[int]) -> Floats:
         # The integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <=
         # exp(-t Σ m_j p_j).
         accepted, multiplicities = (
@@ -362,13 +314,18 @@ def check_memory(values: int, most: int) -> None:
         )
 
 
-def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def log_laplace_tail(k: Floats | int, scale: float) -> Floats:
     """Return ln P(Z >= k), which is -k/b - ln(1 + e^{-1/b}) for k >= 1, of discrete Laplace noise:
     (n,) float64.
     """
     normaliser = math.log1p(math.exp(-1 / scale))
     below = np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
     return np.where(k >= 1, -np.maximum(k, 1) / scale - normaliser, below)
+
+
+def laplace_tail(k: int, scale: Fraction) -> float:
+    """Return P(Z >= k) for discrete Laplace noise of a scale > 0, and any integer k."""
+    return math.exp(log_laplace_tail(k, float(scale)))
 
 
 @dataclass(frozen=True)
@@ -391,12 +348,12 @@ class Distance(Checked):
         """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under
         replace-one.
         """
-        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
+        return exact_neighbors(self.neighbors).changed_units
 
     @property
     def scale(self) -> Fraction:
         """The scale of the noise on the margin, in units: sensitivity/ε."""
-        return self.sensitivity / exact_epsilon(self.epsilon)
+        return 1 / self.rate
 
     @property
     def threshold(self) -> int:
@@ -419,8 +376,8 @@ class Distance(Checked):
         level, margin = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
-        noise, clears = LaplaceSum.of([self.scale]), self.threshold + self.sensitivity - margin + 1
-        named, abstain = noise.tail(clears), noise.tail(1 - clears)
+        clears = self.threshold + self.sensitivity - margin + 1
+        named, abstain = laplace_tail(clears, self.scale), laplace_tail(1 - clears, self.scale)
         if spectrum.universe_size == 1:  # a single candidate is no secret
             named, abstain = 1.0, 0.0
         return OutcomeDistribution(np.array([level]), np.array([named]), abstain)

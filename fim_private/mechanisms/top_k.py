@@ -15,7 +15,7 @@ from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain
-from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin
+from fim_private.mechanisms.margins import LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import SupportSpectrum
 
@@ -51,19 +51,14 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
                 float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss))
             )
         case Exponential() | PermuteAndFlip() if candidates is not None:
-            rate, count = float(mechanism.rate), candidates
-        case LimitedDomain():
-            rate = float(mechanism.rate)
-            count = min(mechanism.max_rank, candidates or mechanism.max_rank)
-        case TightMargin():
-            rate = float(mechanism.selection_rate)
+            count = candidates
+        case LimitedDomain() | TightMargin():
             count = min(mechanism.max_rank, candidates or mechanism.max_rank)
         case LargeMargin():
-            rate = float(mechanism.epsilon * SELECTION_RATE)
             count = candidates or mechanism.max_rank
         case _:
             return None
-    return math.ceil((math.log(count) - math.log(miss)) / rate)
+    return math.ceil((math.log(count) - math.log(miss)) / float(mechanism.rate))
 
 
 def is_bounded_range(mechanism: Mechanism) -> bool:

@@ -287,19 +287,17 @@ class PrivacyBudget:
         """
         return (self.delta - names_delta) / (1 - names_delta)
 
-    def rho_for_steps(self, names_delta: Fraction, share: Fraction = Fraction(1)) -> Fraction:
-        """Return the ρ that steps may spend, with this share of δ_c."""
+    def rho_for_steps(self, names_delta: Fraction) -> Fraction:
+        """Return the ρ that steps may spend, with δ_c."""
         if self.rho is not None:
             return self.rho
-        return zcdp_rho(self.loss, self.spare_delta(names_delta) * share)
+        return zcdp_rho(self.loss, self.spare_delta(names_delta))
 
-    def mu_squared_for_steps(
-        self, names_delta: Fraction, share: Fraction = Fraction(1)
-    ) -> Fraction:
-        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ if ρ is given."""
+    def mu_squared_for_steps(self, names_delta: Fraction) -> Fraction:
+        """Return the μ² that Gaussian steps may spend, with δ_c: 2ρ if ρ is given."""
         if self.rho is not None:
             return 2 * self.rho
-        return gdp_mu(self.loss, self.spare_delta(names_delta) * share) ** 2
+        return gdp_mu(self.loss, self.spare_delta(names_delta)) ** 2
 
     def cost(self, names_delta: Fraction, *, normal: bool) -> PrivacyCost:
         """Return the (ε, δ) of a run that spends all of it.
@@ -310,8 +308,10 @@ class PrivacyBudget:
             return PrivacyCost(self.loss, self.delta)
         spare_delta = self.spare_delta(names_delta)
         if normal:
-            return PrivacyCost(gdp_epsilon(2 * self.rho, spare_delta), self.delta)
-        return PrivacyCost(zcdp_epsilon(self.rho, spare_delta), self.delta)
+            epsilon = gdp_epsilon(2 * self.rho, spare_delta)
+        else:
+            epsilon = zcdp_epsilon(self.rho, spare_delta)
+        return PrivacyCost(epsilon, self.delta)
 
     def zcdp(self, names_delta: Fraction) -> ZcdpCost | None:
         """Return what a run spends in zCDP, where ρ was given for it."""

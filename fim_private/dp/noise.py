@@ -43,8 +43,10 @@ from fim_private.errors import ParameterError, parameter, shown
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 # Numbers, and which of them are taken.
-Proposals = tuple[Integers, NDArray[np.bool_]]
+Proposals = tuple[Integers, Flags]
 
 # Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) =
 # e^-32768).
@@ -149,7 +151,7 @@ def uniform_integers(bound: int, size: int, randomness: Randomness) -> Integers:
 
 def _bernoulli_exp_below_one(
     numerators: Integers, denominator: int, randomness: Randomness
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Draw Bernoulli(exp(-numerator / denominator)) for each numerator in [0, denominator] (CKS
     Algorithm 1).
     """
@@ -167,7 +169,7 @@ def _bernoulli_exp_below_one(
     return odd
 
 
-def bernoulli_exp(exponent: Fraction | int, size: int, randomness: Randomness) -> NDArray[np.bool_]:
+def bernoulli_exp(exponent: Fraction | int, size: int, randomness: Randomness) -> Flags:
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS
     Algorithm 1).
     """
@@ -384,7 +386,7 @@ class _Histogram(NamedTuple):
     cells: NDArray[np.uint8]
     weights: tuple[int, ...]
     certain: NDArray[np.uint16]
-    heights: NDArray[np.float64]
+    heights: Floats
 
 
 @lru_cache(maxsize=1)
@@ -431,32 +433,30 @@ def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> NDArray[np
     words = randomness.words(size, 8)
     more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
     parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
+    negative, digits = upper >> _DIGITS, upper & ((1 << _DIGITS) - 1)
     table = _histogram()
     cells, first = table.cells[parts[:, 0]], parts[:, 1]
     certain = first < table.certain[cells]
     # |Z| = h 2^-31 (place + [0, 1)): exact in a double.
-    place = cells * 2.0**_DIGITS + (upper & ((1 << _DIGITS) - 1))
+    place = cells * 2.0**_DIGITS + digits
     rounded, decided = _rounded(place, more, sigma2)
-    values = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
-    taken: NDArray[np.bool_] = certain & decided
+    magnitudes = rounded.astype(np.int64)
+    taken: Flags = certain & decided
     open_ = np.flatnonzero(~taken)
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
     taken[open_] = keeps & decided[open_]
     for i in open_[~(taken[open_] | drops)].tolist():
-        digits, known = int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
+        known = int(digits[i]), _DIGITS
         if more is not None:
-            digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
-        x = UniformReal(randomness, known=(digits, known))
-        u = UniformReal(randomness, known=(int(first[i]), 16))
+            known = known[0] << _MORE_DIGITS | int(more[i]), _DIGITS + _MORE_DIGITS
+        x, u = UniformReal(randomness, known), UniformReal(randomness, (int(first[i]), 16))
         magnitude = _settle(int(cells[i]), u, x, sigma2, randomness)
         if magnitude is not None:
-            taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
-    return values[taken]
+            taken[i], magnitudes[i] = True, magnitude
+    return np.where(negative, -magnitudes, magnitudes)[taken]
 
 
-def _rounded(
-    place: NDArray[np.float64], more: NDArray[Any] | None, sigma2: Fraction
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _rounded(place: Floats, more: NDArray[Any] | None, sigma2: Fraction) -> tuple[Floats, Flags]:
     """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is
     certain.
 
@@ -475,9 +475,7 @@ def _rounded(
     return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
 
 
-def _keeps(
-    cells: NDArray[np.uint8], first: NDArray[Any], place: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _keeps(cells: NDArray[np.uint8], first: NDArray[Any], place: Floats) -> tuple[Flags, Flags]:
     """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and
     whether certainly not.
 

@@ -14,12 +14,10 @@ from fim_private import options
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness
+from fim_private.dp.noise import Floats, Randomness
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
-
-Floats = NDArray[np.float64]
 
 # No exact distribution is over more candidates: doubles end at 1.8e308.
 MOST_CANDIDATES = 10**300

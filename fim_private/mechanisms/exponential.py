@@ -14,12 +14,11 @@ import numpy as np
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, choose_level
+from fim_private.dp.noise import Floats, Randomness, choose_level
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     Checked,
-    Floats,
     OutcomeDistribution,
     PublicParameters,
     PurelyPrivate,

@@ -34,12 +34,17 @@ from fim_private.dp.bounds import (
     precisions,
 )
 from fim_private.dp.neighbors import exact_neighbors
-from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
+from fim_private.dp.noise import (
+    Floats,
+    Randomness,
+    UniformReal,
+    discrete_laplace_integer,
+    geometric,
+)
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
-    Floats,
     OutcomeDistribution,
     RankCapped,
     Selection,
@@ -241,12 +246,10 @@ class Search:
 
     def _following(self, first: int, last: int) -> int:
         """Return the first rank after `first` with another threshold, last + 1 if there is none."""
-        threshold, step = self.threshold(first), 1
-        # Mostly it is near, and the last rank may have thousands of digits.
-        while first + step <= last and self.threshold(first + step) == threshold:
-            step *= 2
-        nearest, end = first + step // 2 + 1, min(first + step, last + 1)
-        return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
+        threshold = self.threshold(first)
+        return least_integer(
+            lambda rank: rank > last or self.threshold(rank) != threshold, first + 1
+        )
 
     def draw(self, randomness: Randomness) -> int | None:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
@@ -571,8 +574,7 @@ class TightMargin(RankCapped):
         """Return the rank at which the search ends whatever the margin: max_rank, or the size of a
         smaller universe.
         """
-        known = spectrum.universe_size
-        return self.max_rank if known is None else min(self.max_rank, known)
+        return min(self.max_rank, spectrum.universe_size or self.max_rank)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum; at the last rank it ends whatever its margin."""

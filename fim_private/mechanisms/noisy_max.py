@@ -22,13 +22,12 @@ from fim_private.dp.bounds import (
     precisions,
 )
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
+from fim_private.dp.noise import Floats, Randomness, UniformReal, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
     Checked,
-    Floats,
     OutcomeDistribution,
     PurelyPrivate,
     Selection,
@@ -50,14 +49,12 @@ _SLACK = 1e-12
 # A level further below drops out as if it were only so far: doubles end at 2^1024, and rates at
 # some 2^30.
 _FURTHEST = 1 << 900
-# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial
-# there.
+# Gauss-Legendre nodes on each interval, in which a key has at most some chance to be the highest.
 _NODES = 16
 # The most values of the highest noisy support that are summed over.
 _LARGEST_VALUES = 1 << 20
-# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes
-# on average.
-_NODES_OF_TIME, _INTERVALS = 24, 48
+# Beyond the time in which so many are accepted on average, certainly one was.
+_FEW_ARRIVALS = 48
 # Array elements worked on at a time.
 _CHUNK = 1 << 20
 
@@ -80,8 +77,16 @@ class _NoisyMax(PurelyPrivate):
         """
 
     @abstractmethod
-    def _shares(self, distances: Floats, counts: list[int]) -> Floats:
-        """Return the probability that the highest key is of each level: (m,) float64."""
+    def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
+        """Return (n,) beginnings of intervals beyond which no key is highest, and their length."""
+
+    @abstractmethod
+    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+        """Return P(an itemset's key is above each of these) and its density there, by level.
+
+        starts: (n, 1, 1) beginnings of intervals. inside: (k, 1), from 0 to their length. Both
+        results are of a shape like (n, k, m) for the (m,) distances.
+        """
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not
@@ -105,8 +110,24 @@ class _NoisyMax(PurelyPrivate):
                 f"of {self._name} "
                 "(it can draw from more)"
             )
-        levels, distances, counts = self._levels(spectrum)
-        shares = self._shares(np.array(distances, dtype=np.float64), counts)
+        levels, units, counts = self._levels(spectrum)
+        distances, multiplicities = np.array(units, dtype=np.float64), np.array(counts, dtype=float)
+        # The integral over the highest key y of m g(y) / G(y) Π_j G_j(y)^{m_j}, where G_j is the
+        # distribution function of the key of an itemset of level j, and g is a density.
+        starts, length = self._intervals(distances, multiplicities)
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        inside = length * (nodes[:, None] + 1) / 2
+        shares = np.zeros(len(levels))
+        step = max(_CHUNK // (len(levels) * _NODES), 1)
+        for place in range(0, len(starts), step):
+            here = starts[place : place + step, None, None]
+            above, density = self._above(here, inside, distances)
+            with np.errstate(divide="ignore"):
+                # below that all is 0, and must not become 0/0
+                log_below = np.maximum(np.log1p(-above), -700)
+            all_below = np.exp(log_below @ multiplicities) * weights
+            shares += (all_below[..., None] * np.exp(-log_below) * density).sum(axis=(0, 1))
+        shares *= multiplicities
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
 
     def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
@@ -121,18 +142,14 @@ class _NoisyMax(PurelyPrivate):
     def _argmax(self, distances: list[int], counts: list[int], randomness: Randomness) -> int:
         """Return the index of the level, of two or more, that has the highest key."""
 
-        def uniform(index: int) -> UniformReal:
-            return UniformReal(randomness, known=(int(first[index]), _FIRST_BITS))
-
-        def best_key(index: int, v: UniformReal, bits: int) -> Bounds:
-            return self._quantile(
-                distances[index], _root_complement(v.digits(bits), counts[index], bits), bits
-            )
+        def best_key(index: int, bits: int) -> Bounds:
+            above = _root_complement(uniforms[index].digits(bits), counts[index], bits)
+            return self._quantile(distances[index], above, bits)
 
         first = randomness.words(len(distances), _FIRST_BITS // 8)
-        uniforms = {0: uniform(0)}
+        uniforms = [UniformReal(randomness, (known, _FIRST_BITS)) for known in first.tolist()]
         bits = 96 + counts[0].bit_length()
-        lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
+        lowest = best_key(0, bits)[0] / (1 << bits)
         # Only levels whose best key may exceed that, given the first digits of their V, are looked
         # at any further. 1 - V from the digits as integers: as doubles nothing is left of it where
         # V is nearly 1, which is where levels far below the first have the highest key.
@@ -143,17 +160,12 @@ class _NoisyMax(PurelyPrivate):
             np.array([float(min(d, _FURTHEST)) for d in distances[1:]]), lowest
         )
         slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
-        contenders = 1 + np.flatnonzero(left <= logarithm + chance + slack)
-        uniforms |= {index: uniform(index) for index in contenders.tolist()}
+        contenders = [0, *(1 + np.flatnonzero(left <= logarithm + chance + slack)).tolist()]
         for bits in precisions(96 + max(counts).bit_length()):
-            bounds = {i: best_key(i, v, bits) for i, v in uniforms.items()}
-            best = max(bounds, key=lambda i: bounds[i][0])
-            uniforms = {
-                i: uniforms[i]
-                for i, (_, upper) in bounds.items()
-                if i == best or upper >= bounds[best][0]
-            }
-            if len(uniforms) == 1:
+            bounds = {index: best_key(index, bits) for index in contenders}
+            best = max(contenders, key=lambda index: bounds[index][0])
+            contenders = [i for i in contenders if i == best or bounds[i][1] >= bounds[best][0]]
+            if len(contenders) == 1:
                 return best
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
@@ -225,36 +237,20 @@ class MaxOfLaplaces(_NoisyMax):
         # One below the floor, so that rounding never makes it too low.
         return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
 
-    def _shares(self, distances: Floats, counts: list[int]) -> Floats:
-        # The integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are
-        # the distribution function and the density of Z + U.
-        scale, logarithms = float(self.scale), np.array([math.log(m) for m in counts])
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-        x, weights, multiplicities = (nodes + 1) / 2, weights / 2, np.exp(logarithms)
+    def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
         # Outside, some itemset is certainly above, or certainly none is.
+        scale = float(self.scale)
         first = math.floor(-42 * scale)
-        last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
+        reach = 42 + np.logaddexp.reduce(np.log(multiplicities) - distances / scale)
+        last = math.ceil(reach * scale) + 1
         check_memory(last - first, _LARGEST_VALUES)
-        shares = np.zeros(len(distances))
-        step = max(_CHUNK // (len(distances) * _NODES), 1)
-        for start in range(first, last, step):
-            values = (
-                np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
-            )
-            tails = np.exp(log_laplace_tail(values, scale))
-            nexts = np.exp(log_laplace_tail(values + 1, scale))
-            density = tails - nexts  # of the key, constant inside a value
-            # (values, nodes, levels): P(key > value + x), and its share of each level.
-            above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
-            with np.errstate(divide="ignore"):
-                # below that all is 0, and must not become 0/0
-                log_below = np.maximum(np.log1p(-above), -700)
-            below_all = np.exp((multiplicities * log_below).sum(axis=2))
-            shares += (
-                np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density)
-                * multiplicities
-            )
-        return shares
+        return np.arange(first, last, dtype=np.float64), 1.0
+
+    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+        tails = np.exp(log_laplace_tail(starts + distances, float(self.scale)))
+        nexts = np.exp(log_laplace_tail(starts + distances + 1, float(self.scale)))
+        density = tails - nexts  # constant inside an interval
+        return tails - inside * density, density
 
 
 class PermuteAndFlip(_NoisyMax):
@@ -279,28 +275,16 @@ class PermuteAndFlip(_NoisyMax):
     def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         return math.log(-key) - float(self.rate) * distances
 
-    def _shares(self, distances: Floats, counts: list[int]) -> Floats:
-        # The integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <=
-        # exp(-t Σ m_j p_j).
-        accepted, multiplicities = (
-            np.exp(-float(self.rate) * distances),
-            np.array([float(m) for m in counts]),
-        )
-        pace = float((multiplicities * accepted).sum())
-        end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
-        intervals = max(math.ceil(end * pace), 4)
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES_OF_TIME)
-        width = end / intervals
-        times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
-        weights = np.tile(weights, intervals) * width / 2
-        shares = np.zeros(len(accepted))
-        step = max(_CHUNK // len(accepted), 1)
-        for start in range(0, len(times), step):
-            t = times[start : start + step, None]
-            survival = np.exp((multiplicities * np.log1p(-accepted * t)).sum(axis=1))
-            odds = multiplicities * accepted / (1 - accepted * t)
-            shares += ((weights[start : start + step] * survival)[:, None] * odds).sum(axis=0)
-        return shares
+    def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
+        pace = float((multiplicities * np.exp(-float(self.rate) * distances)).sum())
+        end = min(1.0, _FEW_ARRIVALS / pace)  # none is accepted before with probability e^-48
+        number = max(math.ceil(end * pace), 4)
+        return end / number * np.arange(number, dtype=np.float64), end / number
+
+    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+        # In terms of times, which the keys are minus of.
+        accepted = np.exp(-float(self.rate) * distances)
+        return accepted * (starts + inside), accepted
 
 
 def check_memory(values: int, most: int) -> None:

@@ -141,8 +141,8 @@ def cost_of_steps(
         names_delta: The part of δ that is for revealing what only one unit has.
     """
     if composition is StepComposition.BASIC:
-        epsilon = sum((step.epsilon or _NOTHING for step in steps), _NOTHING)
-        delta = sum((step.delta or _NOTHING for step in steps), _NOTHING)
+        epsilon = _total(step.epsilon for step in steps)
+        delta = _total(step.delta for step in steps)
         return PrivacyCost(epsilon, delta)
     is_normal = composition is StepComposition.GAUSSIAN
     if is_normal:
@@ -156,18 +156,22 @@ def cost_of_steps(
     if budget.rho is None or len(choices) < len(steps):
         return cost
     # Nothing but choices: these also add up by basic composition.
-    basic_epsilon = sum((choice.basic_epsilon for choice in choices), _NOTHING)
+    basic_epsilon = _total(choice.basic_epsilon for choice in choices)
     return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
+
+
+def _total(amounts: Iterable[Fraction | None]) -> Fraction:
+    return sum(filter(None, amounts), _NOTHING)
 
 
 def total_mu_squared(steps: Iterable[Step]) -> Fraction:
     """Return the μ² that steps share; 0 for steps that share something else."""
-    return sum((step.mu_squared or _NOTHING for step in steps), _NOTHING)
+    return _total(step.mu_squared for step in steps)
 
 
 def total_rho(steps: Iterable[Step]) -> Fraction:
     """Return the ρ that steps share; 0 for steps that share something else."""
-    return sum((step.rho or _NOTHING for step in steps), _NOTHING)
+    return _total(step.rho for step in steps)
 
 
 def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
@@ -175,11 +179,9 @@ def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
 
     names_delta: as in `cost_of_steps`. Source: docs/privacy.md, Theorem 18.
     """
-    rho, delta = _NOTHING, names_delta
-    for step in steps:
-        rho += step.zcdp.rho
-        delta += step.zcdp.delta
-    return ZcdpCost(rho, delta)
+    costs = [step.zcdp for step in steps]
+    delta = names_delta + _total(cost.delta for cost in costs)
+    return ZcdpCost(_total(cost.rho for cost in costs), delta)
 
 
 def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:

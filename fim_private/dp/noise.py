@@ -41,6 +41,7 @@ from fim_private.errors import ParameterError, parameter, shown
 # Algorithms 1 to 3 ("CKS" below).
 
 ByteSource = Callable[[int], bytes]
+Rational = Fraction | int
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -169,15 +170,14 @@ def _bernoulli_exp_below_one(
     return odd
 
 
-def bernoulli_exp(exponent: Fraction | int, size: int, randomness: Randomness) -> Flags:
+def bernoulli_exp(exponent: Rational, size: int, randomness: Randomness) -> Flags:
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS
     Algorithm 1).
     """
     whole, rest = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
     while whole and alive.size:
-        ones = np.ones(alive.size, dtype=np.int64)
-        alive = alive[_bernoulli_exp_below_one(ones, 1, randomness)]
+        alive = alive[_bernoulli_exp_below_one(np.ones_like(alive), 1, randomness)]
         whole -= 1
     numerators: Integers = np.full(
         alive.size, rest.numerator, dtype=_integer_type(rest.denominator)
@@ -187,7 +187,7 @@ def bernoulli_exp(exponent: Fraction | int, size: int, randomness: Randomness) -
     return heads
 
 
-def geometric(rate: Fraction | int, size: int, randomness: Randomness) -> Integers:
+def geometric(rate: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or
@@ -212,7 +212,7 @@ def geometric(rate: Fraction | int, size: int, randomness: Randomness) -> Intege
     return fine // steps
 
 
-def discrete_laplace(scale: Fraction | int, size: int, randomness: Randomness) -> Integers:
+def discrete_laplace(scale: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,),
     typed as geometric's.
     """
@@ -227,7 +227,7 @@ def discrete_laplace(scale: Fraction | int, size: int, randomness: Randomness) -
     return _taken(propose, size)
 
 
-def discrete_gaussian(sigma2: Fraction | int, size: int, randomness: Randomness) -> Integers:
+def discrete_gaussian(sigma2: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
     Returns (size,) int64, or Python integers where σ is 2**48 or so or more. Y, discrete Laplace of
@@ -240,8 +240,9 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, randomness: Randomness)
 
     def propose(count: int) -> Proposals:
         drawn = discrete_laplace(t, count, randomness)
-        largest = max(denominator, (int(np.abs(drawn).max(initial=0)) * q * t + p) ** 2)
-        distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
+        magnitudes = np.abs(drawn)
+        largest = max(denominator, (int(magnitudes.max(initial=0)) * q * t + p) ** 2)
+        distances = magnitudes.astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
         numerators = distances * distances
         wholes = numerators // denominator
         taken = _bernoulli_exp_below_one(numerators % denominator, denominator, randomness)
@@ -410,7 +411,7 @@ def _histogram() -> _Histogram:
     return _Histogram(cells, tuple(weights), certain, heights)
 
 
-def rounded_normal(sigma2: Fraction | int, size: int, randomness: Randomness) -> Integers:
+def rounded_normal(sigma2: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ²
     > 0.
 
@@ -501,16 +502,14 @@ def _settle(
     not taken.
     """
     if cell != _TAIL:
-        start, width, weight = (
-            Fraction(cell, _FINE),
-            Fraction(1, _FINE),
-            Fraction(_histogram().weights[cell]),
-        )
+        start, width = Fraction(cell, _FINE), Fraction(1, _FINE)
+        height = Fraction(_HEIGHT, _histogram().weights[cell])
     else:
         wide = 0
         while randomness.bits(1):
             wide += 1
-        start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
+        start, width = _START + wide * _WIDE, _WIDE
+        height = _HEIGHT * _WIDE * _FINE * (2 << wide)
 
     def squares(bits: int) -> list[Fraction]:
         return [
@@ -518,7 +517,6 @@ def _settle(
             for digits in (x.digits(bits), x.digits(bits) + 1)
         ]
 
-    height = _HEIGHT * width * _FINE / weight
     for bits in precisions(_FIRST_BITS):  # until it is decided whether u < p of equation (N)
         near, far = (exp_bounds(*(square / 2).as_integer_ratio(), bits) for square in squares(bits))
         if u.digits(bits) + 1 <= height * far[0]:
@@ -544,7 +542,7 @@ def _draw(sigma2: Fraction, randomness: Randomness) -> int:
     return -magnitude if randomness.bits(1) else magnitude
 
 
-def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
+def rounded_normal_tail(sigma2: Rational, k: int) -> Fraction:
     """Return P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ) for any k, or less than 1e-30 (relative) more; at
     least 1e-1000.
     """
@@ -554,7 +552,7 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
 
 
 @lru_cache(maxsize=1 << 10)
-def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
+def least_exceeding(sigma2: Rational, p: Fraction) -> int:
     """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0,
     0 < p < 1.
     """
@@ -567,9 +565,7 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
-def rounded_normal_half_width(
-    sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)
-) -> int:
+def rounded_normal_half_width(sigma2: Rational, confidence: Fraction = Fraction(95, 100)) -> int:
     """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² =
     sigma2.
     """
@@ -590,7 +586,8 @@ def choose_level(
     """
     uniform = UniformReal(randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
-        weights = [*zip(multiplicities, _decays(distances, rate, bits), strict=True)]
+        decays = _decays(distances, rate, bits)
+        weights = [(m, decays[d]) for m, d in zip(multiplicities, distances, strict=True)]
         lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
         digits = uniform.digits(bits)
         target_lower = digits * lower[-1] >> bits
@@ -601,16 +598,17 @@ def choose_level(
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> list[Bounds]:
+def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> dict[int, Bounds]:
     """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since
     gaps repeat.
     """
-    decays: list[Bounds] = [(0, 0)] * len(distances)
+    decays = {}
     before, lower, upper = 0, 1 << bits, 1 << bits
-    for place in sorted(range(len(distances)), key=distances.__getitem__):
-        if (gap := distances[place] - before) and upper > 1:
-            low, high = exp_bounds(rate.numerator * gap, rate.denominator, bits)
+    for distance in sorted(set(distances)):
+        if distance and upper > 1:
+            gap = rate.numerator * (distance - before)
+            low, high = exp_bounds(gap, rate.denominator, bits)
             lower, upper = lower * low >> bits, (upper * high >> bits) + 1
-        before = distances[place]
-        decays[place] = lower, upper
+        before = distance
+        decays[distance] = lower, upper
     return decays

@@ -61,7 +61,7 @@ def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
         if multiplicity > missing:
             return levels, support
         missing -= multiplicity
-    if missing and spectrum.universe_size is not None:
+    if spectrum.universe_size is not None:
         zeros = min(spectrum.zero_multiplicity(), missing)
         if zeros:
             levels.append((0, zeros))
@@ -98,7 +98,7 @@ class ExponentialWeights(Checked, ABC):
 
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every candidate, abstaining included."""
+        """Return every candidate; abstaining, if it is one, is the last."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose one candidate, with exactly the probabilities of `distribution`."""
@@ -133,10 +133,10 @@ class ExponentialWeights(Checked, ABC):
         exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        levels = [candidate.level for candidate in candidates]
-        is_named = np.array([level is not None for level in levels])
-        named_levels = np.array([level for level in levels if level is not None], dtype=np.int64)
-        return OutcomeDistribution(named_levels, shares[is_named], float(shares[~is_named].sum()))
+        named_levels = [candidate.level for candidate in candidates if candidate.level is not None]
+        number = len(named_levels)
+        levels = np.array(named_levels, dtype=np.int64)
+        return OutcomeDistribution(levels, shares[:number], float(shares[number:].sum()))
 
 
 def at_random_rank(

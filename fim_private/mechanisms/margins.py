@@ -408,9 +408,7 @@ class LargeMargin(RankCapped):
         levels, _ = top(spectrum, rank)
         # of the top ℓ, without a name
         zeros = rank - sum(multiplicity for _, multiplicity in levels)
-        return named(levels) + (
-            [] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)]
-        )
+        return [*named(levels), Candidate(None, 0, zeros)]
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped

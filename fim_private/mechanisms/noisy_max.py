@@ -19,6 +19,7 @@ from fim_private.dp.bounds import (
     exp_bounds,
     laplace_tail_bounds,
     laplace_threshold,
+    least_integer,
     precisions,
 )
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
@@ -217,15 +218,9 @@ class MaxOfLaplaces(_NoisyMax):
         def tail(k: int) -> Bounds:
             return laplace_tail_bounds(self.scale, k, bits)
 
-        # Begun at a k with P(Z >= k) close to the probability, by doubles.
-        mirrored, scale = min(probability, (1 << bits) - probability), float(self.scale)
-        normaliser = math.log1p(math.exp(-1 / scale))
-        k = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
-        k = k if mirrored == probability else 1 - k
-        while tail(k)[side] < probability + side:
-            k -= 1
-        while tail(k + 1)[side] >= probability + side:
-            k += 1
+        # Beyond that reach P(Z >= k) is below 2**-bits, and above 1 - 2**-bits before it.
+        reach = math.floor(bits * self.scale) + 1
+        k = least_integer(lambda k: tail(k)[side] < probability + side, 1 - reach, 1 + reach) - 1
         here, following, unit = tail(k), tail(k + 1), 1 << bits
         if side:
             fraction = (here[1] - probability << bits) // max(here[0] - following[1], 1) + 1

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.accountant import Choices
-from fim_private.dp.arguments import positive_integer
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism, Selection
@@ -94,12 +93,10 @@ class TopK:
         Bounded-range choices share one abstention, so that each may have the whole δ (Theorem
         8).
         """
-        whole = build(epsilon, delta)
-        if positive_integer("top", count) == 1:
-            return cls(whole, 1)
-        if not is_bounded_range(whole):
-            delta = delta / count
-        return cls(build(epsilon / count, delta), count)
+        mechanism = build(epsilon / count, delta)
+        if not is_bounded_range(mechanism):
+            mechanism = build(epsilon / count, delta / count)
+        return cls(mechanism, count)
 
     @classmethod
     def by_zcdp_composition(
@@ -112,10 +109,10 @@ class TopK:
         abstention of δ = names_delta (Theorem 8). Any others have √(2 rho/count) each, and δ =
         names_delta/count (Theorem 16).
         """
-        bounded = build(root_below(8 * rho / count), names_delta)
-        if is_bounded_range(bounded):
-            return cls(bounded, count)
-        return cls(build(root_below(2 * rho / count), names_delta / count), count)
+        mechanism = build(root_below(8 * rho / count), names_delta)
+        if not is_bounded_range(mechanism):
+            mechanism = build(root_below(2 * rho / count), names_delta / count)
+        return cls(mechanism, count)
 
     @property
     def choices(self) -> Choices:
@@ -135,7 +132,7 @@ class TopK:
         """Return the itemsets' levels in the order selected; fewer than `count` where the mechanism
         abstained.
         """
-        if self.count > 1 and is_bounded_range(self.mechanism):
+        if is_bounded_range(self.mechanism):
             many: Any = self.mechanism
             selected = many.select_many(spectrum, self.count, randomness)
             return [selection for selection in selected if not selection.abstained]

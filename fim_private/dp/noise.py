@@ -101,7 +101,7 @@ class Randomness:
             pass
         return value
 
-    def words(self, count: int, width: int) -> NDArray[np.unsignedinteger]:
+    def words(self, count: int, width: int) -> Integers:
         """Return uniform unsigned integers of `width` bytes each (1, 2, 4 or 8): (count,)."""
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
 
@@ -314,11 +314,9 @@ def _geometric_by_inversion(scale: Fraction, randomness: Randomness) -> int:
         digits = uniform.digits(bits)
         guess = int((bits * math.log(2) - math.log(max(digits, 1))) * unit / steps)
         for k in range(max(guess - 1, 0), guess + 2):
-            below, above = (
-                exp_bounds((k + 1) * steps, unit, bits),
-                exp_bounds(k * steps, unit, bits),
-            )
-            if below[1] <= digits and digits + 1 <= above[0]:
+            # u is certainly at least e^{-(k+1)/scale}, and below e^{-k/scale}
+            least = exp_bounds((k + 1) * steps, unit, bits)[1]
+            if least <= digits < exp_bounds(k * steps, unit, bits)[0]:
                 return k
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
@@ -384,9 +382,9 @@ class _Histogram(NamedTuple):
     heights: (256,) float64, p at x = 0, within 2^-53 (relative); NaN for the wide ones.
     """
 
-    cells: NDArray[np.uint8]
+    cells: Integers
     weights: tuple[int, ...]
-    certain: NDArray[np.uint16]
+    certain: Integers
     heights: Floats
 
 
@@ -427,7 +425,7 @@ def rounded_normal(sigma2: Rational, size: int, randomness: Randomness) -> Integ
     return np.concatenate(values)
 
 
-def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> NDArray[np.int64]:
+def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> Integers:
     """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <=
     size.
     """
@@ -457,7 +455,7 @@ def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> NDArray[np
     return np.where(negative, -magnitudes, magnitudes)[taken]
 
 
-def _rounded(place: Floats, more: NDArray[Any] | None, sigma2: Fraction) -> tuple[Floats, Flags]:
+def _rounded(place: Floats, more: Integers | None, sigma2: Fraction) -> tuple[Floats, Flags]:
     """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is
     certain.
 
@@ -476,7 +474,7 @@ def _rounded(place: Floats, more: NDArray[Any] | None, sigma2: Fraction) -> tupl
     return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
 
 
-def _keeps(cells: NDArray[np.uint8], first: NDArray[Any], place: Floats) -> tuple[Flags, Flags]:
+def _keeps(cells: Integers, first: Integers, place: Floats) -> tuple[Flags, Flags]:
     """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and
     whether certainly not.
 

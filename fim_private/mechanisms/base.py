@@ -192,6 +192,13 @@ class Checked:
         """The exponent per unit of support, if it chooses by exponential weights."""
         return exponential_rate(self.epsilon, self.neighbors)
 
+    @property
+    def sensitivity(self) -> int:
+        """By how many units one unit can change the difference of two supports: 1 under add-remove,
+        2 under replace-one.
+        """
+        return exact_neighbors(self.neighbors).changed_units
+
 
 @dataclass(frozen=True)
 class RankCapped(Checked):

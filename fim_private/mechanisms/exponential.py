@@ -13,7 +13,7 @@ import numpy as np
 
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Floats, Randomness, choose_level
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
@@ -200,7 +200,7 @@ class Abstaining(ExponentialWeights):
     def heaviness(self) -> Fraction:
         """The number of itemsets that weigh as much as abstaining, divided by M."""
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
+        if self.neighbors == Neighbors.ADD_REMOVE:
             return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
         x = epsilon / 2
         decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
@@ -222,8 +222,7 @@ class Abstaining(ExponentialWeights):
         multiplicity = math.ceil(itemsets * self.heaviness)
         if zeros_left_out and following == 0:
             multiplicity += itemsets
-        above = exact_neighbors(self.neighbors).changed_units
-        return Candidate(None, following + above, multiplicity)
+        return Candidate(None, following + self.sensitivity, multiplicity)
 
 
 class Exponential(ExponentialWeights, PurelyPrivate):

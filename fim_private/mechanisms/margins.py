@@ -33,7 +33,6 @@ from fim_private.dp.bounds import (
     power_bounds,
     precisions,
 )
-from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.noise import (
     Floats,
     Randomness,
@@ -48,7 +47,6 @@ from fim_private.mechanisms.base import (
     OutcomeDistribution,
     RankCapped,
     Selection,
-    exponential_rate,
 )
 from fim_private.mechanisms.exponential import (
     Candidate,
@@ -509,7 +507,7 @@ class TightMargin(RankCapped):
         """The noise of the search, whose rank is a private output with the two shares of epsilon
         (Theorem 11).
         """
-        rate = exponential_rate(self.epsilon, self.neighbors)
+        rate = exact_epsilon(self.epsilon) / self.sensitivity
         return OneSidedSteps(rate * self.shared_share, rate * self.step_share)
 
     @property
@@ -520,7 +518,7 @@ class TightMargin(RankCapped):
     @property
     def rate(self) -> Fraction:
         """The exponent of that choice, per unit of support."""
-        return exponential_rate(self.selection_epsilon, self.neighbors)
+        return self.selection_epsilon / self.sensitivity
 
     def choice(self, rank: int) -> LimitedDomain:
         """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""
@@ -562,8 +560,8 @@ class TightMargin(RankCapped):
         weights = np.array([-(-rank * many // few) for rank in stops], dtype=np.float64)
         if known is None:  # zeros are left out
             weights += np.where(following, 0, np.array([*stops], dtype=np.float64))
-        rate, above = float(self.rate), exact_neighbors(self.neighbors).changed_units
-        bottoms = weights * np.exp(rate * (np.array(following) + above - supports[0]))
+        rate = float(self.rate)
+        bottoms = weights * np.exp(rate * (np.array(following) + self.sensitivity - supports[0]))
         if last == known:  # then all of the universe are candidates, and none abstains
             bottoms[-1] = 0.0
         return at_random_rank(spectrum, stops, rate, bottoms)

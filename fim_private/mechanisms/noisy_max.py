@@ -22,7 +22,7 @@ from fim_private.dp.bounds import (
     least_integer,
     precisions,
 )
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Floats, Randomness, UniformReal, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
@@ -321,13 +321,6 @@ class Distance(Checked):
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
-
-    @property
-    def sensitivity(self) -> int:
-        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under
-        replace-one.
-        """
-        return exact_neighbors(self.neighbors).changed_units
 
     @property
     def scale(self) -> Fraction:

@@ -186,7 +186,7 @@ def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
 
 def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:
     """Return what any (ε, δ)-private release spends in zCDP: ε²/2, δ-approximately."""
-    return ZcdpCost(Fraction(cost.epsilon) ** 2 / 2, cost.delta)
+    return ZcdpCost(cost.epsilon**2 / 2, cost.delta)
 
 
 def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> PrivacyCost:
@@ -223,7 +223,7 @@ def cost_of_segments(
     if budget.rho is None:
         return total, total_zcdp
     # Both hold; if ρ is divided often, the ε of the whole is the smaller one.
-    converted = budget.cost(Fraction(total_zcdp.delta), normal=False)
+    converted = budget.cost(total_zcdp.delta, normal=False)
     smaller = min(total, converted, key=lambda either: (either.epsilon, either.delta))
     return smaller, total_zcdp
 
@@ -241,16 +241,16 @@ def cost_of_units(
 
     Source: docs/privacy.md, Theorem 30.
     """
-    epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
+    epsilon, delta = units * cost.epsilon, units * cost.delta
     if not apart:
         # δ (1 + e^ε + … + e^{(units-1)ε}), rounded up: any above 0 counts as 1 where that is vast
-        growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
+        growth = growth_bound(cost.epsilon) if epsilon < 700 else None
         if growth is None:
             delta = Fraction(cost.delta > 0)
         else:
             delta = cost.delta * (growth**units - 1) / (growth - 1)
     elif zcdp is not None:
-        names_delta = units * Fraction(zcdp.delta)
+        names_delta = units * zcdp.delta
         if names_delta < delta < 1:
             spare_delta = PrivacyBudget(None, delta).spare_delta(names_delta)
             epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, spare_delta))
@@ -291,7 +291,7 @@ def added(spent: Spent, entries: Iterable[tuple[Reach | None, Mapping[str, Exact
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return the sums of somebody who spent two times, by the names of SUMS."""
-    return {name: earlier[name] + Fraction(later[name]) for name in SUMS}
+    return {name: earlier[name] + later[name] for name in SUMS}
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:

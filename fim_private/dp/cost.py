@@ -117,7 +117,7 @@ def one_in_words(probability: float | Fraction) -> str:
     """Write a probability > 0 as "one in 165,000": the number has three digits, and is rounded
     down.
     """
-    odds = math.floor(1 / Fraction(Exact(probability)))
+    odds = math.floor(1 / Exact(probability))
     if odds < 10**_READ_DIGITS:
         return f"one in {odds:,}" if odds else "one"
     unread = odds % 10 ** (len(str(odds)) - _READ_DIGITS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,7 +217,7 @@ class PurelyPrivate(Checked):
     epsilon: float | Fraction
     neighbors: str = Neighbors.ADD_REMOVE
 
-    delta: ClassVar[int] = 0  # type: ignore[misc]
+    delta = 0
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:

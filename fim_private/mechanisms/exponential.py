@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class ExponentialWeights(Checked, ABC):
     A candidate is chosen with probability ∝ multiplicity * exp(rate * support).
     """
 
-    _last: ClassVar[int | None] = None  # several selections end once this level is chosen
+    _last: int | None = None  # several selections end once this level is chosen
 
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
@@ -232,7 +232,7 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     via differential privacy", 2007.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included.
@@ -253,8 +253,8 @@ class NamedExponential(Abstaining):
     units.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
-    _last: ClassVar[int | None] = 0  # the unnamed outcome
+    bounded_range = "Theorem 8"
+    _last = 0  # the unnamed outcome
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -277,7 +277,7 @@ class Choosing(Abstaining):
     the caller ensures it by cutting baskets.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -321,7 +321,7 @@ class LimitedDomain(Abstaining, RankCapped):
     max_rank it makes abstaining lighter, and the guarantee rests on it.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     max_itemsets: int | None = None
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, chain
-from typing import ClassVar
 
 import numpy as np
 
@@ -499,8 +498,8 @@ class TightMargin(RankCapped):
 
     # The shares of epsilon for the noise that all steps share and for that of each step; the rest
     # is for the choice (docs/privacy.md, "The split").
-    shared_share: ClassVar[Fraction] = Fraction(4, 100)
-    step_share: ClassVar[Fraction] = Fraction(8, 100)
+    shared_share = Fraction(4, 100)
+    step_share = Fraction(8, 100)
 
     @property
     def noise(self) -> OneSidedSteps:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -63,7 +62,7 @@ _CHUNK = 1 << 20
 class _NoisyMax(PurelyPrivate):
     """A mechanism over a public universe that selects the itemset with the highest key."""
 
-    _name: ClassVar[str]
+    _name: str
 
     @abstractmethod
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
@@ -197,7 +196,7 @@ class MaxOfLaplaces(_NoisyMax):
     uniformly random order, by a U in [0, 1): the keys are Z - distance + U.
     """
 
-    _name: ClassVar[str] = "max-of-laplaces"
+    _name = "max-of-laplaces"
 
     @cached_property
     def scale(self) -> Fraction:
@@ -259,7 +258,7 @@ class PermuteAndFlip(_NoisyMax):
     t with probability (1 - pt)^m. The keys are minus the arrival times.
     """
 
-    _name: ClassVar[str] = "permute-and-flip"
+    _name = "permute-and-flip"
 
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)

@@ -19,7 +19,7 @@ from benchmarks.frame.study import Figure, Options, Results, Section, Study, Tas
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import rec_concave
 from fim_private.learning.points import ExponentialInterior, MajorityPath
-from fim_private.mechanisms.noisy_max import LaplaceSum
+from fim_private.mechanisms.noisy_max import laplace_tail
 
 # Ways to a point inside.
 
@@ -111,7 +111,7 @@ def _majority(bits: int) -> MajorityPath:
 @lru_cache(maxsize=1 << 14)
 def _released(excess: int) -> float:
     mechanism = _majority(1)  # the second step knows no bits
-    return LaplaceSum.of([mechanism.scale]).tail(mechanism.threshold + 2 - excess)
+    return laplace_tail(mechanism.threshold + 2 - excess, mechanism.scale)
 
 
 def needed(way: str, bits: int, shape: str, centre: str) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.mechanisms import Distance
-from fim_private.mechanisms.noisy_max import LaplaceSum
+from fim_private.mechanisms.noisy_max import laplace_tail
 
 # The probability that a leader with so large a margin is released; beyond MOST it is 1 for all that
 # matters.
@@ -44,11 +44,8 @@ def overlooked(epsilon: float, delta: float) -> Released:
 def corrected(epsilon: float, delta: float) -> Released:
     """Return the probability of a release by fim_private.mechanisms.Distance under replace-one."""
     mechanism = Distance(epsilon, delta, "replace-one")
-    noise, needed = (
-        LaplaceSum.of([mechanism.scale]),
-        mechanism.threshold + mechanism.sensitivity + 1,
-    )
-    return lambda margin: noise.tail(needed - margin)
+    needed = mechanism.threshold + mechanism.sensitivity + 1
+    return lambda margin: laplace_tail(needed - margin, mechanism.scale)
 
 
 def used(released: Released, epsilon: float) -> dict[str, float]:
@@ -255,9 +252,8 @@ def _clears(epsilon: float, delta: float, margin: int) -> float:
     replace-one.
     """
     mechanism = Distance(epsilon, delta, "replace-one")
-    return LaplaceSum.of([mechanism.scale]).tail(
-        mechanism.threshold + mechanism.sensitivity - margin + 1
-    )
+    clears = mechanism.threshold + mechanism.sensitivity - margin + 1
+    return laplace_tail(clears, mechanism.scale)
 
 
 def _softmax(exponents: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,
@@ -24,12 +23,10 @@ from fim_private.mechanisms import (
     TightMargin,
 )
 from fim_private.mechanisms.exponential import (
-    AbstentionWeight,
     Candidate,
     ExponentialWeights,
-    exponential_rate,
 )
-from fim_private.mechanisms.margins import SELECTION_RATE, OneSidedSteps, TwoSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 Picks = NDArray[np.int64]
@@ -259,17 +256,16 @@ def _large_choice(
 ) -> int | None:
     if not rank:
         return None
-    rate = float(exact_epsilon(mechanism.epsilon) * SELECTION_RATE)
+    rate = float(mechanism.rate)
     return int((rate * supports[:rank] + rng.gumbel(size=rank)).argmax())
 
 
 def _tight_choice(
     mechanism: TightMargin, supports: NDArray[np.int64], rank: int, rng: np.random.Generator
 ) -> int | None:
-    rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
+    rate = float(mechanism.rate)
     following = int(supports[rank])
-    bottom = AbstentionWeight(mechanism.selection_epsilon, mechanism.delta, mechanism.neighbors)
-    abstaining = bottom.candidate(rank, following, zeros_left_out=True)
+    abstaining = mechanism.choice(rank).abstention(rank, following, zeros_left_out=True)
     keys = rate * supports[:rank] + rng.gumbel(size=rank)
     keys[supports[:rank] == 0] = -np.inf
     key = rate * abstaining.support + math.log(abstaining.multiplicity) + rng.gumbel()

@@ -6,6 +6,7 @@ Only the privacy map for OpenDP, which has to answer for any distance, adds up c
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -116,21 +117,13 @@ class Step:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, as in the JSON of a release: the budget rounded up to floats."""
-        values: dict[str, object] = {
-            "purpose": self.purpose,
-            "sizes": self.sizes,
-            "fraction": float(self.fraction),
-            "epsilon": _as_float(self.epsilon),
-            "delta": _as_float(self.delta),
-            "rho": _as_float(self.rho),
-        }
+        amounts = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
         if self.mu_squared is not None:
-            values["mu_squared"] = float(self.mu_squared)
-        return values
-
-
-def _as_float(value: Exact | None) -> float | None:
-    return None if value is None else float(value)
+            amounts["mu_squared"] = self.mu_squared
+        values = {"purpose": self.purpose, "sizes": self.sizes, "fraction": float(self.fraction)}
+        return values | {
+            name: None if amount is None else float(amount) for name, amount in amounts.items()
+        }
 
 
 def cost_of_steps(
@@ -148,40 +141,37 @@ def cost_of_steps(
         names_delta: The part of δ that is for revealing what only one unit has.
     """
     if composition is StepComposition.BASIC:
-        epsilon = sum((step.epsilon or _NOTHING for step in steps), _NOTHING)
-        delta = sum((step.delta or _NOTHING for step in steps), _NOTHING)
+        epsilon = _total(step.epsilon for step in steps)
+        delta = _total(step.delta for step in steps)
         return PrivacyCost(epsilon, delta)
     is_normal = composition is StepComposition.GAUSSIAN
-    _check_within(steps, budget, names_delta, is_normal=is_normal)
-    cost = budget.cost(names_delta, normal=is_normal)
-    choices = [step.choices for step in steps if step.choices is not None]
-    if budget.rho is None or len(choices) < len(steps):
-        return cost
-    # Nothing but choices: these also add up by basic composition.
-    basic_epsilon = sum((choice.basic_epsilon for choice in choices), _NOTHING)
-    return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
-
-
-def _check_within(
-    steps: Sequence[Step], budget: PrivacyBudget, names_delta: Fraction, *, is_normal: bool
-) -> None:
-    """Raise ValueError if the steps spend more than what the budget allows in their terms."""
     if is_normal:
         allowed, spent = budget.mu_squared_for_steps(names_delta), total_mu_squared(steps)
     else:
         allowed, spent = budget.rho_for_steps(names_delta), total_rho(steps)
     if spent > allowed:
         raise ValueError("the steps of this plan spend more than its budget")
+    cost = budget.cost(names_delta, normal=is_normal)
+    choices = [step.choices for step in steps if step.choices is not None]
+    if budget.rho is None or len(choices) < len(steps):
+        return cost
+    # Nothing but choices: these also add up by basic composition.
+    basic_epsilon = _total(choice.basic_epsilon for choice in choices)
+    return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
+
+
+def _total(amounts: Iterable[Fraction | None]) -> Fraction:
+    return sum(filter(None, amounts), _NOTHING)
 
 
 def total_mu_squared(steps: Iterable[Step]) -> Fraction:
     """Return the μ² that steps share; 0 for steps that share something else."""
-    return sum((step.mu_squared or _NOTHING for step in steps), _NOTHING)
+    return _total(step.mu_squared for step in steps)
 
 
 def total_rho(steps: Iterable[Step]) -> Fraction:
     """Return the ρ that steps share; 0 for steps that share something else."""
-    return sum((step.rho or _NOTHING for step in steps), _NOTHING)
+    return _total(step.rho for step in steps)
 
 
 def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
@@ -189,16 +179,14 @@ def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
 
     names_delta: as in `cost_of_steps`. Source: docs/privacy.md, Theorem 18.
     """
-    rho, delta = _NOTHING, names_delta
-    for step in steps:
-        rho += step.zcdp.rho
-        delta += step.zcdp.delta
-    return ZcdpCost(rho, delta)
+    costs = [step.zcdp for step in steps]
+    delta = names_delta + _total(cost.delta for cost in costs)
+    return ZcdpCost(_total(cost.rho for cost in costs), delta)
 
 
 def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:
     """Return what any (ε, δ)-private release spends in zCDP: ε²/2, δ-approximately."""
-    return ZcdpCost(Fraction(cost.epsilon) ** 2 / 2, cost.delta)
+    return ZcdpCost(cost.epsilon**2 / 2, cost.delta)
 
 
 def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> PrivacyCost:
@@ -235,7 +223,7 @@ def cost_of_segments(
     if budget.rho is None:
         return total, total_zcdp
     # Both hold; if ρ is divided often, the ε of the whole is the smaller one.
-    converted = budget.cost(Fraction(total_zcdp.delta), normal=False)
+    converted = budget.cost(total_zcdp.delta, normal=False)
     smaller = min(total, converted, key=lambda either: (either.epsilon, either.delta))
     return smaller, total_zcdp
 
@@ -253,27 +241,20 @@ def cost_of_units(
 
     Source: docs/privacy.md, Theorem 30.
     """
-    epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
+    epsilon, delta = units * cost.epsilon, units * cost.delta
     if not apart:
-        return PrivacyCost(epsilon, min(Fraction(1), _delta_of_group(cost, units)))
-    if zcdp is not None:
-        names_delta = units * Fraction(zcdp.delta)
+        # δ (1 + e^ε + … + e^{(units-1)ε}), rounded up: any above 0 counts as 1 where that is vast
+        growth = growth_bound(cost.epsilon) if epsilon < 700 else None
+        if growth is None:
+            delta = Fraction(cost.delta > 0)
+        else:
+            delta = cost.delta * sum(growth**power for power in range(units))
+    elif zcdp is not None:
+        names_delta = units * zcdp.delta
         if names_delta < delta < 1:
             spare_delta = PrivacyBudget(None, delta).spare_delta(names_delta)
             epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, spare_delta))
     return PrivacyCost(epsilon, min(Fraction(1), delta))
-
-
-def _delta_of_group(cost: PrivacyCost, units: int) -> Fraction:
-    """Return δ (1 + e^ε + … + e^((units-1)ε)), rounded up; any δ above 0 counts as 1 where that
-    is vast.
-    """
-    growth = None
-    if units * cost.epsilon < 700:
-        growth = growth_bound(Fraction(cost.epsilon))
-    if growth is None:
-        return Fraction(cost.delta > 0)
-    return sum((growth**power for power in range(units)), _NOTHING) * cost.delta
 
 
 # -------------------- sums over time: of all entries of a ledger
@@ -302,7 +283,7 @@ def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Exact]:
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return the sums of somebody who spent two times, by the names of SUMS."""
-    return {name: earlier[name] + Fraction(later[name]) for name in SUMS}
+    return {name: earlier[name] + later[name] for name in SUMS}
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
@@ -312,33 +293,22 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
     docs/privacy.md, Theorem 29.
     """
     total = dict(spent.get(None, NO_SUMS))
-    low, high = (0, 0) if at is None else at[1:]
-    partitions: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = {}
+    changes: defaultdict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]]
+    changes = defaultdict(list)
     for reach, sums in spent.items():
         if reach is None:
             continue
         partition, first, last = reach
         if at is not None and at[0] == partition:
-            first, last = max(first, low), min(last, high)
+            first, last = max(first, at[1]), min(last, at[2])
         if first <= last:
-            partitions.setdefault(partition, []).append((first, last, sums))
-    for stretches in partitions.values():
-        for name, most in _peaks(stretches).items():
-            total[name] += most
+            changes[partition] += [(first, 1, sums), (last + 1, -1, sums)]
+    for days in changes.values():
+        today, most = dict(NO_SUMS), dict(NO_SUMS)
+        # What ends comes before what begins on the same day.
+        for _, sign, sums in sorted(days, key=lambda change: change[:2]):
+            for name in SUMS:
+                today[name] += sign * sums[name]
+                most[name] = max(most[name], today[name])
+        total = both(total, most)
     return total
-
-
-def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict[str, Fraction]:
-    """Return the largest sum on any one day, of stretches with their first and last day."""
-    changes = [
-        (day, sign, sums)
-        for first, last, sums in stretches
-        for day, sign in ((first, 1), (last + 1, -1))
-    ]
-    today, most = dict(NO_SUMS), dict(NO_SUMS)
-    # What ends comes before what begins on the same day.
-    for _, sign, sums in sorted(changes, key=lambda change: change[:2]):
-        for name in SUMS:
-            today[name] += sign * sums[name]
-            most[name] = max(most[name], today[name])
-    return most

@@ -111,8 +111,7 @@ def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
     digits = bits * 31 // 100 + 24
     context = Context(prec=digits, Emin=-999_999, Emax=999_999)
     x = context.divide(Decimal(numerator), Decimal(denominator))
-    value = context.multiply(context.exp(x.copy_negate()), Decimal(1 << bits))
-    floor = int(value.to_integral_value(rounding=ROUND_FLOOR))
+    floor = int(context.multiply(context.exp(x.copy_negate()), Decimal(1 << bits)))
     return max(floor - 1, 0), min(floor + 2, 1 << bits)
 
 

@@ -48,11 +48,9 @@ class Span:
         period.
         """
         days = self.days
-        return (
-            self.per is not None
-            and days is not None
-            and period_at(self.per, days[0]).last == days[1]
-        )
+        if self.per is None or days is None:
+            return False
+        return period_at(self.per, days[0]).last == days[1]
 
     @property
     def days(self) -> tuple[int, int] | None:
@@ -127,8 +125,9 @@ class Left:
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values, rounded down to floats: they claim no more than there is."""
-        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {name: rounded_down(value) for name, value in named.items() if value is not None}
+        return {
+            name: rounded_down(value) for name, value in vars(self).items() if value is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -146,8 +145,8 @@ class Charged:
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in the JSON of a release."""
-        period = {} if self.period is None else {"period": self.period}
-        return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict(), **period}
+        values = vars(self) | {"left": self.left.to_dict()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
@@ -160,7 +159,7 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
                 f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged"
             )
         return None
-    if isinstance(ledger, str) or not callable(getattr(ledger, "charge", None)):
+    if not callable(getattr(ledger, "charge", None)):
         raise ParameterError(
             f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}"
         )

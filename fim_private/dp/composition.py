@@ -45,6 +45,8 @@ _LOG_REACH = 700.0
 # Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would
 # need more digits.
 LARGEST_DELTA = 1 - Fraction(1, 10**30)
+# A float and the Fraction equal to it are not the same epsilon.
+_remembered = lru_cache(maxsize=1 << 10, typed=True)
 _LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
@@ -64,7 +66,7 @@ def _rising_root(function: Callable[[float], float]) -> float:
     return math.exp(high)
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved
     for ρ, rounded down.
@@ -88,7 +90,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(quotient(_TWELVE, numerator / (x * (x + 1))))
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved
     for ε, rounded up.
@@ -151,7 +153,7 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a μ such that μ-GDP certainly implies (epsilon, delta)-privacy: equation (G) solved
     for μ, rounded down.
@@ -177,7 +179,7 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(certified)
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for
     ε, rounded up.
@@ -287,19 +289,17 @@ class PrivacyBudget:
         """
         return (self.delta - names_delta) / (1 - names_delta)
 
-    def rho_for_steps(self, names_delta: Fraction, share: Fraction = Fraction(1)) -> Fraction:
-        """Return the ρ that steps may spend, with this share of δ_c."""
+    def rho_for_steps(self, names_delta: Fraction) -> Fraction:
+        """Return the ρ that steps may spend, with δ_c."""
         if self.rho is not None:
             return self.rho
-        return zcdp_rho(self.loss, self.spare_delta(names_delta) * share)
+        return zcdp_rho(self.loss, self.spare_delta(names_delta))
 
-    def mu_squared_for_steps(
-        self, names_delta: Fraction, share: Fraction = Fraction(1)
-    ) -> Fraction:
-        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ if ρ is given."""
+    def mu_squared_for_steps(self, names_delta: Fraction) -> Fraction:
+        """Return the μ² that Gaussian steps may spend, with δ_c: 2ρ if ρ is given."""
         if self.rho is not None:
             return 2 * self.rho
-        return gdp_mu(self.loss, self.spare_delta(names_delta) * share) ** 2
+        return gdp_mu(self.loss, self.spare_delta(names_delta)) ** 2
 
     def cost(self, names_delta: Fraction, *, normal: bool) -> PrivacyCost:
         """Return the (ε, δ) of a run that spends all of it.
@@ -310,8 +310,10 @@ class PrivacyBudget:
             return PrivacyCost(self.loss, self.delta)
         spare_delta = self.spare_delta(names_delta)
         if normal:
-            return PrivacyCost(gdp_epsilon(2 * self.rho, spare_delta), self.delta)
-        return PrivacyCost(zcdp_epsilon(self.rho, spare_delta), self.delta)
+            epsilon = gdp_epsilon(2 * self.rho, spare_delta)
+        else:
+            epsilon = zcdp_epsilon(self.rho, spare_delta)
+        return PrivacyCost(epsilon, self.delta)
 
     def zcdp(self, names_delta: Fraction) -> ZcdpCost | None:
         """Return what a run spends in zCDP, where ρ was given for it."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import Any
+
+from fim_private.dp.bounds import quotient
 
 
 class Exact(Fraction):
@@ -78,46 +80,44 @@ def by_digits(value: Any) -> Any:
     return Fraction(str(value))
 
 
-def at_least(value: float | Fraction, digits: int = 6) -> str:
-    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to
-    `digits` of them.
-    """
-    return _written(Exact(value)) or rounded_up(value, digits)
-
-
-def at_most(value: float | Fraction, digits: int = 6) -> str:
-    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down
-    to `digits`.
-    """
-    return _written(Exact(value)) or _rounded(Exact(value), digits, ROUND_FLOOR)
-
-
 # A number of so few digits was given by somebody, who is to see it again. What is computed has
-# more: it is read with 3.
+# more: it is read with 3. For programs a number has up to 15, or 6.
 _GIVEN_DIGITS, _READ_DIGITS = 8, 3
+
+
+def at_least(value: float | Fraction) -> str:
+    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to
+    6 of them.
+    """
+    return _written(value, 15, 6, ROUND_CEILING)
+
+
+def at_most(value: float | Fraction) -> str:
+    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down
+    to 6.
+    """
+    return _written(value, 15, 6, ROUND_FLOOR)
 
 
 def least_in_words(value: float | Fraction) -> str:
     """Write a number of a guarantee for people: as it was given, or with three digits, rounded
     up.
     """
-    return _written(Exact(value), _GIVEN_DIGITS) or rounded_up(value, _READ_DIGITS)
+    return _written(value, _GIVEN_DIGITS, _READ_DIGITS, ROUND_CEILING)
 
 
 def most_in_words(value: float | Fraction) -> str:
     """Write what is left of a budget for people: as it was given, or with three digits, rounded
     down.
     """
-    return _written(Exact(value), _GIVEN_DIGITS) or _rounded(
-        Exact(value), _READ_DIGITS, ROUND_FLOOR
-    )
+    return _written(value, _GIVEN_DIGITS, _READ_DIGITS, ROUND_FLOOR)
 
 
 def one_in_words(probability: float | Fraction) -> str:
     """Write a probability > 0 as "one in 165,000": the number has three digits, and is rounded
     down.
     """
-    odds = math.floor(1 / Fraction(Exact(probability)))
+    odds = math.floor(1 / Exact(probability))
     if odds < 10**_READ_DIGITS:
         return f"one in {odds:,}" if odds else "one"
     unread = odds % 10 ** (len(str(odds)) - _READ_DIGITS)
@@ -134,19 +134,16 @@ def rounded_down(value: Fraction) -> float:
 
 def rounded_up(value: float | Fraction, digits: int) -> str:
     """Write a number with `digits` significant digits, >= 1, rounded up."""
-    return _rounded(Exact(value), digits, ROUND_CEILING)
+    return _written(value, digits, digits, ROUND_CEILING)
 
 
-def _written(exact: Exact, digits: int = 15) -> str | None:
-    written = f"{float(exact):.{digits}g}"
-    return written if Fraction(written) == exact else None
-
-
-def _rounded(exact: Exact, digits: int, rounding: str) -> str:
-    context = Context(prec=digits, rounding=rounding)
-    return (
-        f"{float(context.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
-    )
+def _written(value: float | Fraction, most_digits: int, digits: int, rounding: str) -> str:
+    """Write a number exactly if so many digits suffice, else rounded to `digits` of them."""
+    exact = Exact(value)
+    written = f"{float(exact):.{most_digits}g}"
+    if Fraction(written) == exact:
+        return written
+    return f"{float(quotient(Context(prec=digits, rounding=rounding), exact)):.{digits}g}"
 
 
 @dataclass(frozen=True, init=False)

@@ -41,10 +41,13 @@ from fim_private.errors import ParameterError, parameter, shown
 # Algorithms 1 to 3 ("CKS" below).
 
 ByteSource = Callable[[int], bytes]
+Rational = Fraction | int
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 # Numbers, and which of them are taken.
-Proposals = tuple[Integers, NDArray[np.bool_]]
+Proposals = tuple[Integers, Flags]
 
 # Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) =
 # e^-32768).
@@ -98,7 +101,7 @@ class Randomness:
             pass
         return value
 
-    def words(self, count: int, width: int) -> NDArray[np.unsignedinteger]:
+    def words(self, count: int, width: int) -> Integers:
         """Return uniform unsigned integers of `width` bytes each (1, 2, 4 or 8): (count,)."""
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
 
@@ -118,7 +121,7 @@ def _seeded_bytes(seed: int) -> ByteSource:
     return source
 
 
-def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
+def distinct_integers(bound: int, size: int, randomness: Randomness) -> list[int]:
     """Draw size <= bound different integers in [0, bound), in uniformly random order, for a bound
     of any size.
     """
@@ -131,7 +134,7 @@ def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[
     return drawn
 
 
-def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:
+def uniform_integers(bound: int, size: int, randomness: Randomness) -> Integers:
     """Draw uniform integers in [0, bound), for a bound >= 1: (size,) int64, or Python integers
     where bound > 2**62.
     """
@@ -148,8 +151,8 @@ def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Intege
 
 
 def _bernoulli_exp_below_one(
-    numerators: Integers, denominator: int, *, randomness: Randomness
-) -> NDArray[np.bool_]:
+    numerators: Integers, denominator: int, randomness: Randomness
+) -> Flags:
     """Draw Bernoulli(exp(-numerator / denominator)) for each numerator in [0, denominator] (CKS
     Algorithm 1).
     """
@@ -158,38 +161,33 @@ def _bernoulli_exp_below_one(
     k = 1
     while running.size:
         # Bernoulli(γ/k) as two independent coins: no product can overflow.
-        goes_on = (
-            uniform_integers(denominator, running.size, randomness=randomness) < numerators[running]
-        )
+        goes_on = uniform_integers(denominator, running.size, randomness) < numerators[running]
         if k > 1:
-            goes_on &= uniform_integers(k, running.size, randomness=randomness) == 0
+            goes_on &= uniform_integers(k, running.size, randomness) == 0
         running = running[goes_on.astype(bool)]
         odd[running] = k % 2 == 0
         k += 1
     return odd
 
 
-def bernoulli_exp(
-    exponent: Fraction | int, size: int, *, randomness: Randomness
-) -> NDArray[np.bool_]:
+def bernoulli_exp(exponent: Rational, size: int, randomness: Randomness) -> Flags:
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS
     Algorithm 1).
     """
     whole, rest = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
     while whole and alive.size:
-        ones = np.ones(alive.size, dtype=np.int64)
-        alive = alive[_bernoulli_exp_below_one(ones, 1, randomness=randomness)]
+        alive = alive[_bernoulli_exp_below_one(np.ones_like(alive), 1, randomness)]
         whole -= 1
     numerators: Integers = np.full(
         alive.size, rest.numerator, dtype=_integer_type(rest.denominator)
     )
     heads = np.zeros(size, dtype=bool)
-    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)
+    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness)
     return heads
 
 
-def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def geometric(rate: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or
@@ -201,35 +199,35 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     steps, t = rate.numerator, rate.denominator
 
     def propose(count: int) -> Proposals:
-        drawn = uniform_integers(t, count, randomness=randomness)
-        return drawn, _bernoulli_exp_below_one(drawn, t, randomness=randomness)
+        drawn = uniform_integers(t, count, randomness)
+        return drawn, _bernoulli_exp_below_one(drawn, t, randomness)
 
     fine: Integers = np.zeros(size, dtype=_integer_type(max(steps, t)))
     if t > 1:
         fine += _taken(propose, size)
     running = np.arange(size)
     while running.size:
-        running = running[bernoulli_exp(1, running.size, randomness=randomness)]
+        running = running[bernoulli_exp(1, running.size, randomness)]
         fine[running] += t
     return fine // steps
 
 
-def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def discrete_laplace(scale: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,),
     typed as geometric's.
     """
     rate = 1 / Fraction(scale)
 
     def propose(count: int) -> Proposals:
-        magnitude = geometric(rate, count, randomness=randomness)
-        negative = uniform_integers(2, count, randomness=randomness) == 1
+        magnitude = geometric(rate, count, randomness)
+        negative = uniform_integers(2, count, randomness) == 1
         signed = np.where(negative, -magnitude, magnitude)
         return signed, ~(negative & (magnitude == 0))  # zero must not be counted twice
 
     return _taken(propose, size)
 
 
-def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def discrete_gaussian(sigma2: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
     Returns (size,) int64, or Python integers where σ is 2**48 or so or more. Y, discrete Laplace of
@@ -241,17 +239,16 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
     denominator = 2 * p * q * t * t
 
     def propose(count: int) -> Proposals:
-        drawn = discrete_laplace(t, count, randomness=randomness)
-        largest = max(denominator, (int(np.abs(drawn).max(initial=0)) * q * t + p) ** 2)
-        distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
+        drawn = discrete_laplace(t, count, randomness)
+        magnitudes = np.abs(drawn)
+        largest = max(denominator, (int(magnitudes.max(initial=0)) * q * t + p) ** 2)
+        distances = magnitudes.astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
         numerators = distances * distances
         wholes = numerators // denominator
-        taken = _bernoulli_exp_below_one(
-            numerators % denominator, denominator, randomness=randomness
-        )
+        taken = _bernoulli_exp_below_one(numerators % denominator, denominator, randomness)
         # One coin of exp(-1) for each whole; most with many wholes drop out early.
         while (going := np.flatnonzero(taken & (wholes > 0).astype(bool))).size:
-            taken[going] = bernoulli_exp(1, going.size, randomness=randomness)
+            taken[going] = bernoulli_exp(1, going.size, randomness)
             wholes = wholes - 1
         return drawn, taken
 
@@ -278,7 +275,7 @@ class UniformReal:
     known: (digits, number of them), where the first ones were drawn before.
     """
 
-    def __init__(self, *, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
+    def __init__(self, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
         self._randomness = randomness
         self._digits, self._known = known
 
@@ -293,7 +290,7 @@ class UniformReal:
         return self._digits >> (self._known - bits)
 
 
-def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
+def discrete_laplace_integer(scale: Fraction, randomness: Randomness) -> int:
     """Draw one integer with P(k) ∝ exp(-|k| / scale), for a scale > 0: quicker than
     discrete_laplace for a single draw.
 
@@ -301,27 +298,25 @@ def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
     the bounds decide.
     """
     if scale > _GUESSABLE_SCALE:
-        return int(discrete_laplace(scale, 1, randomness=randomness)[0])
+        return int(discrete_laplace(scale, 1, randomness)[0])
     while True:
-        magnitude = _geometric_by_inversion(scale, randomness=randomness)
+        magnitude = _geometric_by_inversion(scale, randomness)
         negative = randomness.bits(1)
         if magnitude or not negative:
             return -magnitude if negative else magnitude
 
 
-def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
+def _geometric_by_inversion(scale: Fraction, randomness: Randomness) -> int:
     """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
-    uniform = UniformReal(randomness=randomness)
+    uniform = UniformReal(randomness)
     unit, steps = scale.as_integer_ratio()
     for bits in precisions(96):
         digits = uniform.digits(bits)
         guess = int((bits * math.log(2) - math.log(max(digits, 1))) * unit / steps)
         for k in range(max(guess - 1, 0), guess + 2):
-            below, above = (
-                exp_bounds((k + 1) * steps, unit, bits),
-                exp_bounds(k * steps, unit, bits),
-            )
-            if below[1] <= digits and digits + 1 <= above[0]:
+            # u is certainly at least e^{-(k+1)/scale}, and below e^{-k/scale}
+            least = exp_bounds((k + 1) * steps, unit, bits)[1]
+            if least <= digits < exp_bounds(k * steps, unit, bits)[0]:
                 return k
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
@@ -387,10 +382,10 @@ class _Histogram(NamedTuple):
     heights: (256,) float64, p at x = 0, within 2^-53 (relative); NaN for the wide ones.
     """
 
-    cells: NDArray[np.uint8]
+    cells: Integers
     weights: tuple[int, ...]
-    certain: NDArray[np.uint16]
-    heights: NDArray[np.float64]
+    certain: Integers
+    heights: Floats
 
 
 @lru_cache(maxsize=1)
@@ -414,7 +409,7 @@ def _histogram() -> _Histogram:
     return _Histogram(cells, tuple(weights), certain, heights)
 
 
-def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+def rounded_normal(sigma2: Rational, size: int, randomness: Randomness) -> Integers:
     """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ²
     > 0.
 
@@ -422,47 +417,45 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
     """
     sigma2 = Fraction(sigma2)
     if sigma2 >= _DOUBLES_SIGMA2:
-        return np.array([_draw(sigma2, randomness=randomness) for _ in range(size)], dtype=object)
+        return np.array([_draw(sigma2, randomness) for _ in range(size)], dtype=object)
     values, left = [np.empty(0, dtype=np.int64)], size
     while left:
-        values.append(_accepted(sigma2, min(left, _BLOCK), randomness=randomness))
+        values.append(_accepted(sigma2, min(left, _BLOCK), randomness))
         left -= len(values[-1])
     return np.concatenate(values)
 
 
-def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
+def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> Integers:
     """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <=
     size.
     """
     words = randomness.words(size, 8)
     more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
     parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
+    negative, digits = upper >> _DIGITS, upper & ((1 << _DIGITS) - 1)
     table = _histogram()
     cells, first = table.cells[parts[:, 0]], parts[:, 1]
     certain = first < table.certain[cells]
     # |Z| = h 2^-31 (place + [0, 1)): exact in a double.
-    place = cells * 2.0**_DIGITS + (upper & ((1 << _DIGITS) - 1))
+    place = cells * 2.0**_DIGITS + digits
     rounded, decided = _rounded(place, more, sigma2)
-    values = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
-    taken: NDArray[np.bool_] = certain & decided
+    magnitudes = rounded.astype(np.int64)
+    taken: Flags = certain & decided
     open_ = np.flatnonzero(~taken)
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
     taken[open_] = keeps & decided[open_]
     for i in open_[~(taken[open_] | drops)].tolist():
-        digits, known = int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
+        known = int(digits[i]), _DIGITS
         if more is not None:
-            digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
-        x = UniformReal(randomness=randomness, known=(digits, known))
-        u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
-        magnitude = _settle(int(cells[i]), u, x, sigma2, randomness=randomness)
+            known = known[0] << _MORE_DIGITS | int(more[i]), _DIGITS + _MORE_DIGITS
+        x, u = UniformReal(randomness, known), UniformReal(randomness, (int(first[i]), 16))
+        magnitude = _settle(int(cells[i]), u, x, sigma2, randomness)
         if magnitude is not None:
-            taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
-    return values[taken]
+            taken[i], magnitudes[i] = True, magnitude
+    return np.where(negative, -magnitudes, magnitudes)[taken]
 
 
-def _rounded(
-    place: NDArray[np.float64], more: NDArray[Any] | None, sigma2: Fraction
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _rounded(place: Floats, more: Integers | None, sigma2: Fraction) -> tuple[Floats, Flags]:
     """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is
     certain.
 
@@ -481,9 +474,7 @@ def _rounded(
     return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
 
 
-def _keeps(
-    cells: NDArray[np.uint8], first: NDArray[Any], place: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _keeps(cells: Integers, first: Integers, place: Floats) -> tuple[Flags, Flags]:
     """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and
     whether certainly not.
 
@@ -503,22 +494,20 @@ def _keeps(
 
 
 def _settle(
-    cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness
+    cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, randomness: Randomness
 ) -> int | None:
     """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is
     not taken.
     """
     if cell != _TAIL:
-        start, width, weight = (
-            Fraction(cell, _FINE),
-            Fraction(1, _FINE),
-            Fraction(_histogram().weights[cell]),
-        )
+        start, width = Fraction(cell, _FINE), Fraction(1, _FINE)
+        height = Fraction(_HEIGHT, _histogram().weights[cell])
     else:
         wide = 0
         while randomness.bits(1):
             wide += 1
-        start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
+        start, width = _START + wide * _WIDE, _WIDE
+        height = _HEIGHT * _WIDE * _FINE * (2 << wide)
 
     def squares(bits: int) -> list[Fraction]:
         return [
@@ -526,7 +515,6 @@ def _settle(
             for digits in (x.digits(bits), x.digits(bits) + 1)
         ]
 
-    height = _HEIGHT * width * _FINE / weight
     for bits in precisions(_FIRST_BITS):  # until it is decided whether u < p of equation (N)
         near, far = (exp_bounds(*(square / 2).as_integer_ratio(), bits) for square in squares(bits))
         if u.digits(bits) + 1 <= height * far[0]:
@@ -542,17 +530,17 @@ def _settle(
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
+def _draw(sigma2: Fraction, randomness: Randomness) -> int:
     """Draw one integer ⌊σZ + 1/2⌋, for any sigma2 > 0, by rationals alone."""
     magnitude = None
     while magnitude is None:
         cell = int(_histogram().cells[randomness.bits(16)])
-        u, x = UniformReal(randomness=randomness), UniformReal(randomness=randomness)
-        magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
+        u, x = UniformReal(randomness), UniformReal(randomness)
+        magnitude = _settle(cell, u, x, sigma2, randomness)
     return -magnitude if randomness.bits(1) else magnitude
 
 
-def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
+def rounded_normal_tail(sigma2: Rational, k: int) -> Fraction:
     """Return P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ) for any k, or less than 1e-30 (relative) more; at
     least 1e-1000.
     """
@@ -562,7 +550,7 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
 
 
 @lru_cache(maxsize=1 << 10)
-def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
+def least_exceeding(sigma2: Rational, p: Fraction) -> int:
     """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0,
     0 < p < 1.
     """
@@ -575,9 +563,7 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
-def rounded_normal_half_width(
-    sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)
-) -> int:
+def rounded_normal_half_width(sigma2: Rational, confidence: Fraction = Fraction(95, 100)) -> int:
     """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² =
     sigma2.
     """
@@ -588,7 +574,6 @@ def choose_level(
     distances: Sequence[int],
     multiplicities: Sequence[int],
     rate: Fraction,
-    *,
     randomness: Randomness,
 ) -> int:
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
@@ -597,9 +582,10 @@ def choose_level(
     integers >= 0, not all 0. The uniform number is refined until it lies for certain inside one of
     the intervals between cumulative weights.
     """
-    uniform = UniformReal(randomness=randomness)
+    uniform = UniformReal(randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
-        weights = [*zip(multiplicities, _decays(distances, rate, bits), strict=True)]
+        decays = _decays(distances, rate, bits)
+        weights = [(m, decays[d]) for m, d in zip(multiplicities, distances, strict=True)]
         lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
         digits = uniform.digits(bits)
         target_lower = digits * lower[-1] >> bits
@@ -610,16 +596,17 @@ def choose_level(
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> list[Bounds]:
+def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> dict[int, Bounds]:
     """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since
     gaps repeat.
     """
-    decays: list[Bounds] = [(0, 0)] * len(distances)
+    decays = {}
     before, lower, upper = 0, 1 << bits, 1 << bits
-    for place in sorted(range(len(distances)), key=distances.__getitem__):
-        if (gap := distances[place] - before) and upper > 1:
-            low, high = exp_bounds(rate.numerator * gap, rate.denominator, bits)
+    for distance in sorted(set(distances)):
+        if distance and upper > 1:
+            gap = rate.numerator * (distance - before)
+            low, high = exp_bounds(gap, rate.denominator, bits)
             lower, upper = lower * low >> bits, (upper * high >> bits) + 1
-        before = distances[place]
-        decays[place] = lower, upper
+        before = distance
+        decays[distance] = lower, upper
     return decays

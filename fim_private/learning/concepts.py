@@ -35,7 +35,7 @@ from fim_private.learning.points import (
     table,
     truths,
 )
-from fim_private.mechanisms.exponential import exponential_rate
+from fim_private.mechanisms.base import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
 from fim_private.options import NEIGHBORS
 from fim_private.spectrum import SupportSpectrum

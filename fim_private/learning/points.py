@@ -23,8 +23,8 @@ from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, warn
-from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.noisy_max import LaplaceSum
+from fim_private.mechanisms.base import exponential_rate
+from fim_private.mechanisms.noisy_max import laplace_tail
 from fim_private.options import NEIGHBORS
 
 # far above what anybody measures in: a choice among so many points takes some ten seconds
@@ -441,7 +441,7 @@ class MajorityPath:
         """Return the probability that a point is released, once its depth is chosen, for an excess
         >= 1.
         """
-        return LaplaceSum.of([self.scale]).tail(self.threshold + 2 - excess)
+        return laplace_tail(self.threshold + 2 - excess, self.scale)
 
     def _scores(self, stops: Sequence[Stop]) -> list[int]:
         """Return the score of each depth: 0 where the path has ended."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from functools import cached_property
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private import options
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness
+from fim_private.dp.noise import Floats, Randomness
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
@@ -90,7 +92,7 @@ class OutcomeDistribution:
     """
 
     levels: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
     abstain: float
 
 
@@ -135,8 +137,16 @@ class Mechanism(Protocol):
         ...
 
 
+def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
+    """Return the exponent per unit of support: ε for add-remove, and ε/2 for replace-one.
+
+    Add-remove changes all supports in the same direction (docs/privacy.md, Theorem 4).
+    """
+    return exact_epsilon(epsilon) / exact_neighbors(neighbors).changed_units
+
+
 class Checked:
-    """A mechanism with checked parameters, and their cost."""
+    """A mechanism with checked parameters, their cost, and the rate that follows from them."""
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -147,13 +157,11 @@ class Checked:
         if not isinstance(self, PurelyPrivate):
             exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        for name, value in [*vars(self).items()]:
-            if name not in ("universe_size", "max_rank", "max_itemsets"):
-                continue
+        for name, value in vars(self).items():
+            is_count = name in ("universe_size", "max_rank", "max_itemsets")
             # None is no number, but a default of some mechanisms.
-            is_default = value is None and getattr(type(self), name, 0) is None
-            if not is_default:
-                object.__setattr__(self, name, positive_integer(name, value))
+            if is_count and value is not getattr(type(self), name, self):
+                vars(self)[name] = positive_integer(name, value)
 
     @classmethod
     def from_public(
@@ -179,6 +187,28 @@ class Checked:
         """The (epsilon, delta) that one call of `select` spends."""
         return PrivacyCost(self.epsilon, self.delta)
 
+    @cached_property
+    def rate(self) -> Fraction:
+        """The exponent per unit of support, if it chooses by exponential weights."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
+    @property
+    def sensitivity(self) -> int:
+        """By how many units one unit can change the difference of two supports: 1 under add-remove,
+        2 under replace-one.
+        """
+        return exact_neighbors(self.neighbors).changed_units
+
+
+@dataclass(frozen=True)
+class RankCapped(Checked):
+    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
+    neighbors: str = Neighbors.ADD_REMOVE
+    max_rank: int = options.MAX_RANK
+
 
 @dataclass(frozen=True)
 class PurelyPrivate(Checked):
@@ -187,7 +217,7 @@ class PurelyPrivate(Checked):
     epsilon: float | Fraction
     neighbors: str = Neighbors.ADD_REMOVE
 
-    delta: ClassVar[int] = 0  # type: ignore[misc]
+    delta = 0
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:

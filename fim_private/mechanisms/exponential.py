@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, choose_level
+from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.noise import Floats, Randomness, choose_level
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
@@ -23,6 +22,7 @@ from fim_private.mechanisms.base import (
     OutcomeDistribution,
     PublicParameters,
     PurelyPrivate,
+    RankCapped,
     Selection,
     universe_levels,
 )
@@ -48,14 +48,6 @@ class Candidate:
     multiplicity: int
 
 
-def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
-    """Return the exponent per unit of support: ε for add-remove, and ε/2 for replace-one.
-
-    Add-remove changes all supports in the same direction (docs/privacy.md, Theorem 4).
-    """
-    return exact_epsilon(epsilon) / exact_neighbors(neighbors).changed_units
-
-
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
     """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support or 0.
 
@@ -69,7 +61,7 @@ def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
         if multiplicity > missing:
             return levels, support
         missing -= multiplicity
-    if missing and spectrum.universe_size is not None:
+    if spectrum.universe_size is not None:
         zeros = min(spectrum.zero_multiplicity(), missing)
         if zeros:
             levels.append((0, zeros))
@@ -81,15 +73,13 @@ def named(levels: Iterable[Level]) -> list[Candidate]:
     return [Candidate(support, support, multiplicity) for support, multiplicity in levels]
 
 
-def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:
-    """Choose one outcome with probability ∝ exp(rate * support), exactly. rate: > 0, per unit."""
-    return Selection(candidates[_choose_place(candidates, rate, randomness)].level)
+def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Candidate:
+    """Choose a candidate with probability ∝ multiplicity * exp(rate * support), exactly.
 
-
-def _choose_place(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> int:
-    """Return the place of a candidate, chosen with probability ∝ multiplicity * weight."""
+    rate: > 0, per unit.
+    """
     multiplicities = [candidate.multiplicity for candidate in candidates]
-    return choose_level(_distances(candidates), multiplicities, rate, randomness=randomness)
+    return candidates[choose_level(_distances(candidates), multiplicities, rate, randomness)]
 
 
 def _distances(candidates: list[Candidate]) -> list[int]:
@@ -104,20 +94,15 @@ class ExponentialWeights(Checked, ABC):
     A candidate is chosen with probability ∝ multiplicity * exp(rate * support).
     """
 
-    _last: ClassVar[int | None] = None  # several selections end once this level is chosen
-
-    @property
-    def rate(self) -> Fraction:
-        """The exponent per unit of support."""
-        return exponential_rate(self.epsilon, self.neighbors)
+    _last: int | None = None  # several selections end once this level is chosen
 
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every candidate, abstaining included."""
+        """Return every candidate; abstaining, if it is one, is the last."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose one candidate, with exactly the probabilities of `distribution`."""
-        return choose(self.candidates(spectrum), self.rate, randomness)
+        return Selection(choose(self.candidates(spectrum), self.rate, randomness).level)
 
     def select_many(
         self, spectrum: SupportSpectrum, count: int, randomness: Randomness
@@ -129,14 +114,13 @@ class ExponentialWeights(Checked, ABC):
         selections: list[Selection] = []
         candidates = [c for c in self.candidates(spectrum) if c.multiplicity]
         while len(selections) < count and candidates:
-            place = _choose_place(candidates, self.rate, randomness)
-            chosen = candidates[place]
+            chosen = choose(candidates, self.rate, randomness)
             selections.append(Selection(chosen.level))
             if chosen.level == self._last:
                 break
-            if chosen.multiplicity > 1:
-                candidates[place] = replace(chosen, multiplicity=chosen.multiplicity - 1)
-            else:
+            place = candidates.index(chosen)
+            candidates[place] = replace(chosen, multiplicity=chosen.multiplicity - 1)
+            if chosen.multiplicity == 1:
                 del candidates[place]
         return selections
 
@@ -149,17 +133,17 @@ class ExponentialWeights(Checked, ABC):
         exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        levels = [candidate.level for candidate in candidates]
-        is_named = np.array([level is not None for level in levels])
-        named_levels = np.array([level for level in levels if level is not None], dtype=np.int64)
-        return OutcomeDistribution(named_levels, shares[is_named], float(shares[~is_named].sum()))
+        named_levels = [candidate.level for candidate in candidates if candidate.level is not None]
+        number = len(named_levels)
+        levels = np.array(named_levels, dtype=np.int64)
+        return OutcomeDistribution(levels, shares[:number], float(shares[number:].sum()))
 
 
 def at_random_rank(
     spectrum: SupportSpectrum,
     stops: Mapping[int, float],
     rate: float,
-    bottoms: NDArray[np.float64] | None = None,
+    bottoms: Floats | None = None,
 ) -> OutcomeDistribution:
     """Return the output distribution of a choice at a random rank.
 
@@ -185,27 +169,23 @@ def at_random_rank(
     elif not known:
         weights[-1] = 0.0
     ranks, chances = np.array([*stops], dtype=np.float64), np.array([*stops.values()])
-    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])
-    masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
-    # The level in which rank ℓ falls. All levels before it are wholly within the top ℓ.
-    last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
-    partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
-    per_weight = chances / (masses[last] + partial + bottoms)
-    shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
-    ending = np.bincount(last, weights=per_weight, minlength=len(levels))
-    # The sum over all ranks that fall in a later level.
-    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])
-    finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
-    shares = shares + beyond * finite * weights
+    starts = np.concatenate([[0.0], np.cumsum(multiplicities[:-1])])
+
+    def masses() -> Iterator[Floats]:
+        """Yield the weight of each level within the top ℓ, for each ℓ."""
+        for start, multiplicity, weight in zip(starts, multiplicities, weights, strict=True):
+            yield np.clip(ranks - start, 0.0, multiplicity) * weight
+
+    per_weight = chances / sum(masses(), bottoms)
+    shares = np.array([(per_weight * mass).sum() for mass in masses()])
     abstain = float((per_weight * bottoms).sum())
     if known:
         return OutcomeDistribution(levels, shares, abstain)
     return OutcomeDistribution(levels[:-1], shares[:-1], abstain + float(shares[-1]))
 
 
-@dataclass(frozen=True)
-class AbstentionWeight:
-    """The weight of abstaining if one unit can make at most M candidates new.
+class Abstaining(ExponentialWeights):
+    """A choice in which naming nothing has a weight, if one unit can make at most M candidates new.
 
     Source: docs/privacy.md, Theorems 5 and 6, equation (7). Abstaining is so heavy that an itemset
     which only one unit has is hardly ever named; all rounding makes it heavier.
@@ -216,26 +196,17 @@ class AbstentionWeight:
     as M (1 + e^{-x})/δ of support c + 2; there are at least M e^{-x}/x of these.
     """
 
-    epsilon: float | Fraction
-    delta: float | Fraction
-    neighbors: str
-
     @property
-    def offset(self) -> int:
-        """How many units abstaining stands above c: 1 for add-remove, 2 for replace-one."""
-        return exact_neighbors(self.neighbors).changed_units
-
-    @property
-    def factor(self) -> Fraction:
-        """The number of itemsets that weigh as much, divided by M."""
+    def heaviness(self) -> Fraction:
+        """The number of itemsets that weigh as much as abstaining, divided by M."""
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
+        if self.neighbors == Neighbors.ADD_REMOVE:
             return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
         x = epsilon / 2
         decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
         return max((1 + decay) / delta, decay / x)
 
-    def candidate(
+    def abstention(
         self, itemsets: int, following: int, *, zeros_left_out: bool = False
     ) -> Candidate:
         """Return abstaining as a candidate.
@@ -248,10 +219,10 @@ class AbstentionWeight:
                 itemsets keep the sum of all weights within the factor of the Lemma before Theorem
                 6, on which Theorem 8 rests.
         """
-        multiplicity = math.ceil(itemsets * self.factor)
+        multiplicity = math.ceil(itemsets * self.heaviness)
         if zeros_left_out and following == 0:
             multiplicity += itemsets
-        return Candidate(None, following + self.offset, multiplicity)
+        return Candidate(None, following + self.sensitivity, multiplicity)
 
 
 class Exponential(ExponentialWeights, PurelyPrivate):
@@ -261,7 +232,7 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     via differential privacy", 2007.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included.
@@ -272,7 +243,7 @@ class Exponential(ExponentialWeights, PurelyPrivate):
 
 
 @dataclass(frozen=True)
-class NamedExponential(ExponentialWeights):
+class NamedExponential(Abstaining):
     """The exponential mechanism for a public number M of candidates without names (Theorem 5).
 
     An itemset that no unit has cannot be named: a name tells that somebody has the itemset. All
@@ -282,8 +253,8 @@ class NamedExponential(ExponentialWeights):
     units.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
-    _last: ClassVar[int | None] = 0  # the unnamed outcome
+    bounded_range = "Theorem 8"
+    _last = 0  # the unnamed outcome
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -292,13 +263,12 @@ class NamedExponential(ExponentialWeights):
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
-        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        unnamed = weight.candidate(self.universe_size, 0)
+        unnamed = self.abstention(self.universe_size, 0)
         return [*named(spectrum.all_levels()), replace(unnamed, level=0)]
 
 
 @dataclass(frozen=True)
-class Choosing(ExponentialWeights):
+class Choosing(Abstaining):
     """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
     Source: Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
@@ -307,7 +277,7 @@ class Choosing(ExponentialWeights):
     the caller ensures it by cutting baskets.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -336,12 +306,11 @@ class Choosing(ExponentialWeights):
         """Return every itemset that occurs, and abstaining; or all of a known universe."""
         if spectrum.universe_size is not None:
             return named(universe_levels(spectrum, "choosing"))
-        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(spectrum.all_levels()), weight.candidate(self.max_itemsets, 0)]
+        return [*named(spectrum.all_levels()), self.abstention(self.max_itemsets, 0)]
 
 
 @dataclass(frozen=True)
-class LimitedDomain(ExponentialWeights):
+class LimitedDomain(Abstaining, RankCapped):
     """The exponential mechanism among the top max_rank itemsets, and abstaining (Theorem 6).
 
     Source: Durfee and Rogers, "Practical differentially private top-k selection with
@@ -352,12 +321,8 @@ class LimitedDomain(ExponentialWeights):
     max_rank it makes abstaining lighter, and the guarantee rests on it.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.ADD_REMOVE
-    max_rank: int = options.MAX_RANK
     max_itemsets: int | None = None
 
     @classmethod
@@ -381,5 +346,4 @@ class LimitedDomain(ExponentialWeights):
         if universe is not None and universe <= self.max_rank:
             return named(levels)
         new = min(self.max_rank, self.max_itemsets or self.max_rank)
-        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(levels), weight.candidate(new, following, zeros_left_out=universe is None)]
+        return [*named(levels), self.abstention(new, following, zeros_left_out=universe is None)]

@@ -18,12 +18,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, chain
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fim_private import options
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.bounds import (
     UP,
@@ -35,27 +32,30 @@ from fim_private.dp.bounds import (
     power_bounds,
     precisions,
 )
-from fim_private.dp.neighbors import Neighbors
-from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
+from fim_private.dp.noise import (
+    Floats,
+    Randomness,
+    UniformReal,
+    discrete_laplace_integer,
+    geometric,
+)
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
-    Checked,
     OutcomeDistribution,
+    RankCapped,
     Selection,
 )
 from fim_private.mechanisms.exponential import (
-    AbstentionWeight,
     Candidate,
     LimitedDomain,
     at_random_rank,
     choose,
-    exponential_rate,
     named,
     top,
 )
-from fim_private.mechanisms.noisy_max import LaplaceSum, check_memory, log_laplace_tail
+from fim_private.mechanisms.noisy_max import check_memory, log_laplace_tail
 from fim_private.spectrum import SupportSpectrum
 
 # The noise of a search: an integer X, in units, that all steps share, and what each step draws for
@@ -104,23 +104,30 @@ class TwoSidedSteps:
         rate = 1 / self.step_scale
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
 
-    def shared(self) -> tuple[int, NDArray[np.float64]]:
+    def shared(self) -> tuple[int, Floats]:
         """Return the least value, and the probabilities, of X = Z - G (docs/privacy.md, (6))."""
         reach = math.ceil(_REACH * max(self.maximum_scale, self.shared_scale))
         check_memory(reach, _LARGEST_REACH)
-        noise = LaplaceSum.of([self.maximum_scale, self.shared_scale])
-        return -reach, noise.pmf(np.arange(-reach, reach + 1))
+        first, second = float(1 / self.maximum_scale), float(1 / self.shared_scale)
+        distances = np.abs(np.arange(-reach, reach + 1))
+        chances = np.zeros(len(distances))
+        for rate, rival in ((first, second), (second, first)):
+            with np.errstate(over="ignore"):  # an infinite divisor: the weight is 0
+                divisor = np.expm1(-rate - rival) * np.expm1(rate - rival)
+            weight = np.tanh(rate / 2) * np.expm1(-rival) ** 2 / divisor
+            chances += weight * np.exp(-rate * distances)
+        return -reach, chances
 
     def draw_shared(self, randomness: Randomness) -> int:
         """Draw X = Z - G."""
-        maximum = discrete_laplace_integer(self.maximum_scale, randomness=randomness)
-        return maximum - discrete_laplace_integer(self.shared_scale, randomness=randomness)
+        maximum = discrete_laplace_integer(self.maximum_scale, randomness)
+        return maximum - discrete_laplace_integer(self.shared_scale, randomness)
 
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ < slack)``, which is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
         return laplace_tail_bounds(self.step_scale, 1 - slack, bits)
 
-    def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_stay(self, slack: Floats) -> Floats:
         """Return ln P(Z_ℓ >= slack): (n,) float64."""
         return log_laplace_tail(slack, float(self.step_scale))
 
@@ -137,7 +144,7 @@ class OneSidedSteps:
     step_reach = 0  # from there on every step stops
     rest_factor = None  # no bound is needed, as the search ends at a cap
 
-    def shared(self) -> tuple[int, NDArray[np.float64]]:
+    def shared(self) -> tuple[int, Floats]:
         """Return the least value, and the probabilities, of X = -G."""
         reach, rate = math.ceil(_REACH / self.shared_rate), float(self.shared_rate)
         check_memory(reach, _LARGEST_REACH)
@@ -145,7 +152,7 @@ class OneSidedSteps:
 
     def draw_shared(self, randomness: Randomness) -> int:
         """Draw X = -G."""
-        return -int(geometric(self.shared_rate, 1, randomness=randomness)[0])
+        return -int(geometric(self.shared_rate, 1, randomness)[0])
 
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ >= -slack)``."""
@@ -153,7 +160,7 @@ class OneSidedSteps:
             self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits
         )
 
-    def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_stay(self, slack: Floats) -> Floats:
         """Return ln P(Z_ℓ < -slack), which is minus infinity from 0 on: (n,) float64."""
         with np.errstate(divide="ignore"):
             return np.log(-np.expm1(float(self.step_rate) * np.minimum(slack, 0)))
@@ -236,17 +243,15 @@ class Search:
 
     def _following(self, first: int, last: int) -> int:
         """Return the first rank after `first` with another threshold, last + 1 if there is none."""
-        threshold, step = self.threshold(first), 1
-        # Mostly it is near, and the last rank may have thousands of digits.
-        while first + step <= last and self.threshold(first + step) == threshold:
-            step *= 2
-        nearest, end = first + step // 2 + 1, min(first + step, last + 1)
-        return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
+        threshold = self.threshold(first)
+        return least_integer(
+            lambda rank: rank > last or self.threshold(rank) != threshold, first + 1
+        )
 
     def draw(self, randomness: Randomness) -> int | None:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
         shared = self.noise.draw_shared(randomness)
-        uniform = UniformReal(randomness=randomness)
+        uniform = UniformReal(randomness)
         for bits in precisions(_BITS):
             digits = uniform.digits(bits)
             with suppress(_NeedsMoreBits):
@@ -363,17 +368,7 @@ SELECTION_RATE = Fraction(1, 6)
 _PATIENCE = 1000
 
 
-@dataclass(frozen=True)
-class RankSearching(Checked):
-    """A mechanism that begins with a rank search, which ends at max_rank."""
-
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.ADD_REMOVE
-    max_rank: int = options.MAX_RANK
-
-
-class LargeMargin(RankSearching):
+class LargeMargin(RankCapped):
     """The large margin mechanism, whose constants are the same for both relations of neighbours.
 
     max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no
@@ -401,11 +396,7 @@ class LargeMargin(RankSearching):
         rank = self.search(spectrum).draw(randomness) or spectrum.universe_size
         if rank is None:
             return ABSTAIN
-        return choose(
-            self.candidates(spectrum, rank),
-            exact_epsilon(self.epsilon) * SELECTION_RATE,
-            randomness,
-        )
+        return Selection(choose(self.candidates(spectrum, rank), self.rate, randomness).level)
 
     def candidates(self, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
         """Return the top `rank` itemsets; those that have no name are one candidate, abstaining
@@ -414,9 +405,7 @@ class LargeMargin(RankSearching):
         levels, _ = top(spectrum, rank)
         # of the top ℓ, without a name
         zeros = rank - sum(multiplicity for _, multiplicity in levels)
-        return named(levels) + (
-            [] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)]
-        )
+        return [*named(levels), Candidate(None, 0, zeros)]
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped
@@ -427,9 +416,13 @@ class LargeMargin(RankSearching):
         known = spectrum.universe_size
         if known is not None:
             stops[known], abstains = abstains, 0.0
-        rate = float(exact_epsilon(self.epsilon) * SELECTION_RATE)
-        outcomes = at_random_rank(spectrum, stops, rate)
+        outcomes = at_random_rank(spectrum, stops, float(self.rate))
         return replace(outcomes, abstain=outcomes.abstain + abstains)
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent of the choice, per unit of support, for both relations."""
+        return exact_epsilon(self.epsilon) * SELECTION_RATE
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum."""
@@ -495,7 +488,7 @@ def _remembered(threshold: Callable[..., int], *budget: float | Fraction) -> Thr
     return lru_cache(maxsize=1 << 14)(partial(threshold, *budget))
 
 
-class TightMargin(RankSearching):
+class TightMargin(RankCapped):
     """The tight margin mechanism, with the exponential mechanism over a universe of no more
     candidates than the rank.
 
@@ -505,15 +498,15 @@ class TightMargin(RankSearching):
 
     # The shares of epsilon for the noise that all steps share and for that of each step; the rest
     # is for the choice (docs/privacy.md, "The split").
-    shared_share: ClassVar[Fraction] = Fraction(4, 100)
-    step_share: ClassVar[Fraction] = Fraction(8, 100)
+    shared_share = Fraction(4, 100)
+    step_share = Fraction(8, 100)
 
     @property
     def noise(self) -> OneSidedSteps:
         """The noise of the search, whose rank is a private output with the two shares of epsilon
         (Theorem 11).
         """
-        rate = exponential_rate(self.epsilon, self.neighbors)
+        rate = exact_epsilon(self.epsilon) / self.sensitivity
         return OneSidedSteps(rate * self.shared_share, rate * self.step_share)
 
     @property
@@ -522,9 +515,9 @@ class TightMargin(RankSearching):
         return exact_epsilon(self.epsilon) * (1 - self.shared_share - self.step_share)
 
     @property
-    def selection_rate(self) -> Fraction:
+    def rate(self) -> Fraction:
         """The exponent of that choice, per unit of support."""
-        return exponential_rate(self.selection_epsilon, self.neighbors)
+        return self.selection_epsilon / self.sensitivity
 
     def choice(self, rank: int) -> LimitedDomain:
         """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""
@@ -538,7 +531,7 @@ class TightMargin(RankSearching):
         1 + ⌈ln(ℓ/δ)/s + ln(1000 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step
         (docs/privacy.md, equation (8)). In floating point, as only utility depends on it.
         """
-        choice, step = float(self.selection_rate), float(self.noise.step_rate)
+        choice, step = float(self.rate), float(self.noise.step_rate)
         tail = math.log(float(exact_delta(self.delta)))
         return _remembered(_tight_threshold, choice, step, tail)
 
@@ -562,13 +555,12 @@ class TightMargin(RankSearching):
         supports, multiplicities = zip(*spectrum.levels(), (0, 0), strict=True)
         ends = [*accumulate(multiplicities[:-1])]
         following = [supports[bisect_right(ends, rank)] for rank in stops]
-        bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
-        many, few = bottom.factor.as_integer_ratio()
+        many, few = self.choice(last).heaviness.as_integer_ratio()
         weights = np.array([-(-rank * many // few) for rank in stops], dtype=np.float64)
         if known is None:  # zeros are left out
             weights += np.where(following, 0, np.array([*stops], dtype=np.float64))
-        rate = float(self.selection_rate)
-        bottoms = weights * np.exp(rate * (np.array(following) + bottom.offset - supports[0]))
+        rate = float(self.rate)
+        bottoms = weights * np.exp(rate * (np.array(following) + self.sensitivity - supports[0]))
         if last == known:  # then all of the universe are candidates, and none abstains
             bottoms[-1] = 0.0
         return at_random_rank(spectrum, stops, rate, bottoms)
@@ -577,8 +569,7 @@ class TightMargin(RankSearching):
         """Return the rank at which the search ends whatever the margin: max_rank, or the size of a
         smaller universe.
         """
-        known = spectrum.universe_size
-        return self.max_rank if known is None else min(self.max_rank, known)
+        return min(self.max_rank, spectrum.universe_size or self.max_rank)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum; at the last rank it ends whatever its margin."""

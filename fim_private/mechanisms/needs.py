@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism
-from fim_private.mechanisms.exponential import Exponential, exponential_rate
+from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
+from fim_private.mechanisms.exponential import Exponential
 from fim_private.mechanisms.margins import STEP_SCALE, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import Level, SupportSpectrum
@@ -81,35 +81,30 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     support, released = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     regret = None if support is None else support * (1 - released)
-    if isinstance(mechanism, LargeMargin | TightMargin):
-        # A rank search sees differences only, so zeros are passed over like any other itemsets.
-        margin_alone = support
-    else:
+    # A rank search sees differences only, so zeros are passed over like any other itemsets.
+    margin_alone, margin_tied = support, None
+    if not isinstance(mechanism, LargeMargin | TightMargin):
         margin_alone = _margin(mechanism, confidence, 1, candidates)
-    if isinstance(mechanism, Distance):
-        return Prospects(support, regret, margin_alone, None)
-    margin_tied = _margin(mechanism, confidence, LEADERS, candidates)
+    if not isinstance(mechanism, Distance):
+        margin_tied = _margin(mechanism, confidence, LEADERS, candidates)
     return Prospects(support, regret, margin_alone, margin_tied)
 
 
 def _scaled_prospects(mechanism: Any, confidence: float, candidates: int | None) -> Prospects:
     """Return the prospects at the least ε that is computed, scaled to that of the mechanism."""
-    if isinstance(mechanism, MaxOfLaplaces):
-        at_least_epsilon: Mechanism = replace(mechanism, epsilon=_LEAST_EPSILON)
-    else:
+    at_least_epsilon = replace(mechanism, epsilon=_LEAST_EPSILON)
+    if mechanism.delta:
         # A δ above ε is as good as ε (the weight of abstaining).
         delta = min(mechanism.delta, mechanism.epsilon)
-        at_least_epsilon = replace(mechanism, epsilon=_LEAST_EPSILON, delta=delta)
+        at_least_epsilon = replace(at_least_epsilon, delta=delta)
     coarse = prospects(at_least_epsilon, confidence, candidates)
     factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
-
-    def scaled(units: int | None) -> int | None:
-        return None if units is None else math.ceil(units * factor)
-
-    regret = None if coarse.regret is None else coarse.regret * float(factor)
-    return Prospects(
-        scaled(coarse.support), regret, scaled(coarse.margin), scaled(coarse.margin_tied)
+    support, margin, margin_tied = (
+        None if units is None else math.ceil(units * factor)
+        for units in (coarse.support, coarse.margin, coarse.margin_tied)
     )
+    regret = None if coarse.regret is None else coarse.regret * float(factor)
+    return Prospects(support, regret, margin, margin_tied)
 
 
 def _margin(
@@ -149,19 +144,22 @@ def _solve(
         spectrum = SupportSpectrum(levels(height), universe_size=candidates)
         with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
             outcomes = mechanism.distribution(spectrum, *groups)
-        return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
+        return float(outcomes.probabilities[0])
 
-    rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
-    if not isinstance(mechanism, LargeMargin | TightMargin):
-        return least(released, confidence, 1, FARTHEST, rate)
-    start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
+    if isinstance(mechanism, LargeMargin | TightMargin):
+        start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
+    else:
+        start, farthest = 1, FARTHEST
+    slope = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
     if isinstance(mechanism, LargeMargin):
-        slope = float(mechanism.epsilon) / STEP_SCALE
-        return least(released, confidence, start, farthest, slope)
-    rate = float(mechanism.selection_rate)
-    rough, _ = least(partial(released, groups=[_ROUGH_GROUPS]), confidence, start, farthest, rate)
-    groups = [_TIGHT_GROUPS] if mechanism.max_rank > _MANY_RANKS else []
-    return least(partial(released, groups=groups), confidence, rough or farthest, farthest, rate)
+        slope /= STEP_SCALE
+    probability = released
+    if isinstance(mechanism, TightMargin):
+        roughly = partial(released, groups=[_ROUGH_GROUPS])
+        start = least(roughly, confidence, start, farthest, slope)[0] or farthest
+        if mechanism.max_rank > _MANY_RANKS:
+            probability = partial(released, groups=[_TIGHT_GROUPS])
+    return least(probability, confidence, start, farthest, slope)
 
 
 def least(

@@ -6,26 +6,24 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from fim_private.dp.bounds import (
     Bounds,
     exp_bounds,
     laplace_tail_bounds,
     laplace_threshold,
+    least_integer,
     precisions,
 )
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.noise import Floats, Randomness, UniformReal, discrete_laplace_integer
+from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
@@ -35,47 +33,7 @@ from fim_private.mechanisms.base import (
     Selection,
     universe_levels,
 )
-from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
-
-
-@dataclass(frozen=True)
-class LaplaceSum:
-    """The sum of m independent discrete Laplace variables: P(k) = Σ_i A_i e^{-r_i |k|}, with a_i =
-    e^{-r_i} and
-
-        A_i = tanh(r_i / 2) Π_{j≠i} (1 - a_j)² / ((1 - a_j a_i)(1 - a_j / a_i))
-
-    (docs/privacy.md, equation (6)). rates: (m,) float64 r_i, 1/scale of each, all different.
-    weights: (m,) float64 A_i.
-    """
-
-    rates: NDArray[np.float64]
-    weights: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, scales: Sequence[Fraction]) -> LaplaceSum:
-        """Return the sum of one variable for each scale > 0, in units; no two scales may be
-        equal.
-        """
-        rates = np.array([float(1 / scale) for scale in scales])
-        this, rival = rates[:, None], rates[None, :]
-        with np.errstate(over="ignore", divide="ignore"):  # an infinite divisor: the factor is 0
-            factors = np.expm1(-rival) ** 2 / (np.expm1(-this - rival) * np.expm1(this - rival))
-        np.fill_diagonal(factors, 1)
-        return cls(rates, np.tanh(rates / 2) * factors.prod(axis=1))
-
-    def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
-        """Return P(sum = k) for each integer k: float64, in the shape of k."""
-        distance = np.abs(np.asarray(k, dtype=np.float64))[..., None]
-        return np.asarray((self.weights * np.exp(-self.rates * distance)).sum(axis=-1))
-
-    def tail(self, k: int) -> float:
-        """Return P(sum >= k), for any integer k."""
-        if k < 1:
-            return 1 - self.tail(1 - k)
-        return float((self.weights * np.exp(-self.rates * k) / -np.expm1(-self.rates)).sum())
-
 
 # Noisy max over levels: every itemset has a random key of its own, and the highest is selected.
 # Only the best key of each level matters. It is drawn by inversion: if one itemset's key has
@@ -91,14 +49,12 @@ _SLACK = 1e-12
 # A level further below drops out as if it were only so far: doubles end at 2^1024, and rates at
 # some 2^30.
 _FURTHEST = 1 << 900
-# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial
-# there.
+# Gauss-Legendre nodes on each interval, in which a key has at most some chance to be the highest.
 _NODES = 16
 # The most values of the highest noisy support that are summed over.
 _LARGEST_VALUES = 1 << 20
-# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes
-# on average.
-_NODES_OF_TIME, _INTERVALS = 24, 48
+# Beyond the time in which so many are accepted on average, certainly one was.
+_FEW_ARRIVALS = 48
 # Array elements worked on at a time.
 _CHUNK = 1 << 20
 
@@ -106,7 +62,7 @@ _CHUNK = 1 << 20
 class _NoisyMax(PurelyPrivate):
     """A mechanism over a public universe that selects the itemset with the highest key."""
 
-    _name: ClassVar[str]
+    _name: str
 
     @abstractmethod
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
@@ -115,14 +71,22 @@ class _NoisyMax(PurelyPrivate):
         """
 
     @abstractmethod
-    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or
         too high.
         """
 
     @abstractmethod
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        """Return the probability that the highest key is of each level: (m,) float64."""
+    def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
+        """Return (n,) beginnings of intervals beyond which no key is highest, and their length."""
+
+    @abstractmethod
+    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+        """Return P(an itemset's key is above each of these) and its density there, by level.
+
+        starts: (n, 1, 1) beginnings of intervals. inside: (k, 1), from 0 to their length. Both
+        results are of a shape like (n, k, m) for the (m,) distances.
+        """
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not
@@ -146,8 +110,24 @@ class _NoisyMax(PurelyPrivate):
                 f"of {self._name} "
                 "(it can draw from more)"
             )
-        levels, distances, counts = self._levels(spectrum)
-        shares = self._shares(np.array(distances, dtype=np.float64), counts)
+        levels, units, counts = self._levels(spectrum)
+        distances, multiplicities = np.array(units, dtype=np.float64), np.array(counts, dtype=float)
+        # The integral over the highest key y of m g(y) / G(y) Π_j G_j(y)^{m_j}, where G_j is the
+        # distribution function of the key of an itemset of level j, and g is a density.
+        starts, length = self._intervals(distances, multiplicities)
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        inside = length * (nodes[:, None] + 1) / 2
+        shares = np.zeros(len(levels))
+        step = max(_CHUNK // (len(levels) * _NODES), 1)
+        for place in range(0, len(starts), step):
+            here = starts[place : place + step, None, None]
+            above, density = self._above(here, inside, distances)
+            with np.errstate(divide="ignore"):
+                # below that all is 0, and must not become 0/0
+                log_below = np.maximum(np.log1p(-above), -700)
+            all_below = np.exp(log_below @ multiplicities) * weights
+            shares += (all_below[..., None] * np.exp(-log_below) * density).sum(axis=(0, 1))
+        shares *= multiplicities
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
 
     def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
@@ -162,18 +142,14 @@ class _NoisyMax(PurelyPrivate):
     def _argmax(self, distances: list[int], counts: list[int], randomness: Randomness) -> int:
         """Return the index of the level, of two or more, that has the highest key."""
 
-        def uniform(index: int) -> UniformReal:
-            return UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
-
-        def best_key(index: int, v: UniformReal, bits: int) -> Bounds:
-            return self._quantile(
-                distances[index], _root_complement(v.digits(bits), counts[index], bits), bits
-            )
+        def best_key(index: int, bits: int) -> Bounds:
+            above = _root_complement(uniforms[index].digits(bits), counts[index], bits)
+            return self._quantile(distances[index], above, bits)
 
         first = randomness.words(len(distances), _FIRST_BITS // 8)
-        uniforms = {0: uniform(0)}
+        uniforms = [UniformReal(randomness, (known, _FIRST_BITS)) for known in first.tolist()]
         bits = 96 + counts[0].bit_length()
-        lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
+        lowest = best_key(0, bits)[0] / (1 << bits)
         # Only levels whose best key may exceed that, given the first digits of their V, are looked
         # at any further. 1 - V from the digits as integers: as doubles nothing is left of it where
         # V is nearly 1, which is where levels far below the first have the highest key.
@@ -184,17 +160,12 @@ class _NoisyMax(PurelyPrivate):
             np.array([float(min(d, _FURTHEST)) for d in distances[1:]]), lowest
         )
         slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
-        contenders = 1 + np.flatnonzero(left <= logarithm + chance + slack)
-        uniforms |= {index: uniform(index) for index in contenders.tolist()}
+        contenders = [0, *(1 + np.flatnonzero(left <= logarithm + chance + slack)).tolist()]
         for bits in precisions(96 + max(counts).bit_length()):
-            bounds = {i: best_key(i, v, bits) for i, v in uniforms.items()}
-            best = max(bounds, key=lambda i: bounds[i][0])
-            uniforms = {
-                i: uniforms[i]
-                for i, (_, upper) in bounds.items()
-                if i == best or upper >= bounds[best][0]
-            }
-            if len(uniforms) == 1:
+            bounds = {index: best_key(index, bits) for index in contenders}
+            best = max(contenders, key=lambda index: bounds[index][0])
+            contenders = [i for i in contenders if i == best or bounds[i][1] >= bounds[best][0]]
+            if len(contenders) == 1:
                 return best
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
@@ -209,10 +180,8 @@ def _root_complement(digits: int, count: int, bits: int) -> Bounds:
 
     def floor_of_root(numerator: int) -> int:
         logarithm = context.ln(context.divide(Decimal(numerator), Decimal(unit)))
-        root = context.multiply(
-            context.exp(context.divide(logarithm, Decimal(count))), Decimal(unit)
-        )
-        return int(root.to_integral_value(rounding=ROUND_FLOOR))
+        root = context.exp(context.divide(logarithm, Decimal(count)))
+        return int(context.multiply(root, Decimal(unit)))
 
     lower = unit - min(floor_of_root(digits + 1) + 2, unit) if digits + 1 < unit else 0
     return lower, unit - max(floor_of_root(digits) - 1, 0) if digits else unit
@@ -227,12 +196,12 @@ class MaxOfLaplaces(_NoisyMax):
     uniformly random order, by a U in [0, 1): the keys are Z - distance + U.
     """
 
-    _name: ClassVar[str] = "max-of-laplaces"
+    _name = "max-of-laplaces"
 
     @cached_property
     def scale(self) -> Fraction:
         """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
-        return 1 / exponential_rate(self.epsilon, self.neighbors)
+        return 1 / self.rate
 
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         unbounded = 1 << 4 * bits
@@ -248,15 +217,9 @@ class MaxOfLaplaces(_NoisyMax):
         def tail(k: int) -> Bounds:
             return laplace_tail_bounds(self.scale, k, bits)
 
-        # Begun at a k with P(Z >= k) close to the probability, by doubles.
-        mirrored, scale = min(probability, (1 << bits) - probability), float(self.scale)
-        normaliser = math.log1p(math.exp(-1 / scale))
-        k = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
-        k = k if mirrored == probability else 1 - k
-        while tail(k)[side] < probability + side:
-            k -= 1
-        while tail(k + 1)[side] >= probability + side:
-            k += 1
+        # Beyond that reach P(Z >= k) is below 2**-bits, and above 1 - 2**-bits before it.
+        reach = math.floor(bits * self.scale) + 1
+        k = least_integer(lambda k: tail(k)[side] < probability + side, 1 - reach, 1 + reach) - 1
         here, following, unit = tail(k), tail(k + 1), 1 << bits
         if side:
             fraction = (here[1] - probability << bits) // max(here[0] - following[1], 1) + 1
@@ -264,40 +227,24 @@ class MaxOfLaplaces(_NoisyMax):
             fraction = (here[0] - probability << bits) // (here[1] - following[0] + 1)
         return (k << bits) + min(fraction, unit)
 
-    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         # One below the floor, so that rounding never makes it too low.
         return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
 
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        # The integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are
-        # the distribution function and the density of Z + U.
-        scale, logarithms = float(self.scale), np.array([math.log(m) for m in counts])
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-        x, weights, multiplicities = (nodes + 1) / 2, weights / 2, np.exp(logarithms)
+    def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
         # Outside, some itemset is certainly above, or certainly none is.
+        scale = float(self.scale)
         first = math.floor(-42 * scale)
-        last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
+        reach = 42 + np.logaddexp.reduce(np.log(multiplicities) - distances / scale)
+        last = math.ceil(reach * scale) + 1
         check_memory(last - first, _LARGEST_VALUES)
-        shares = np.zeros(len(distances))
-        step = max(_CHUNK // (len(distances) * _NODES), 1)
-        for start in range(first, last, step):
-            values = (
-                np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
-            )
-            tails = np.exp(log_laplace_tail(values, scale))
-            nexts = np.exp(log_laplace_tail(values + 1, scale))
-            density = tails - nexts  # of the key, constant inside a value
-            # (values, nodes, levels): P(key > value + x), and its share of each level.
-            above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
-            with np.errstate(divide="ignore"):
-                # below that all is 0, and must not become 0/0
-                log_below = np.maximum(np.log1p(-above), -700)
-            below_all = np.exp((multiplicities * log_below).sum(axis=2))
-            shares += (
-                np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density)
-                * multiplicities
-            )
-        return shares
+        return np.arange(first, last, dtype=np.float64), 1.0
+
+    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+        tails = np.exp(log_laplace_tail(starts + distances, float(self.scale)))
+        nexts = np.exp(log_laplace_tail(starts + distances + 1, float(self.scale)))
+        density = tails - nexts  # constant inside an interval
+        return tails - inside * density, density
 
 
 class PermuteAndFlip(_NoisyMax):
@@ -311,12 +258,7 @@ class PermuteAndFlip(_NoisyMax):
     t with probability (1 - pt)^m. The keys are minus the arrival times.
     """
 
-    _name: ClassVar[str] = "permute-and-flip"
-
-    @cached_property
-    def rate(self) -> Fraction:
-        """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
-        return exponential_rate(self.epsilon, self.neighbors)
+    _name = "permute-and-flip"
 
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
@@ -324,31 +266,19 @@ class PermuteAndFlip(_NoisyMax):
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
-    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: Floats, key: float) -> Floats:
         return math.log(-key) - float(self.rate) * distances
 
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        # The integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <=
-        # exp(-t Σ m_j p_j).
-        accepted, multiplicities = (
-            np.exp(-float(self.rate) * distances),
-            np.array([float(m) for m in counts]),
-        )
-        pace = float((multiplicities * accepted).sum())
-        end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
-        intervals = max(math.ceil(end * pace), 4)
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES_OF_TIME)
-        width = end / intervals
-        times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
-        weights = np.tile(weights, intervals) * width / 2
-        shares = np.zeros(len(accepted))
-        step = max(_CHUNK // len(accepted), 1)
-        for start in range(0, len(times), step):
-            t = times[start : start + step, None]
-            survival = np.exp((multiplicities * np.log1p(-accepted * t)).sum(axis=1))
-            odds = multiplicities * accepted / (1 - accepted * t)
-            shares += ((weights[start : start + step] * survival)[:, None] * odds).sum(axis=0)
-        return shares
+    def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
+        pace = float((multiplicities * np.exp(-float(self.rate) * distances)).sum())
+        end = min(1.0, _FEW_ARRIVALS / pace)  # none is accepted before with probability e^-48
+        number = max(math.ceil(end * pace), 4)
+        return end / number * np.arange(number, dtype=np.float64), end / number
+
+    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+        # In terms of times, which the keys are minus of.
+        accepted = np.exp(-float(self.rate) * distances)
+        return accepted * (starts + inside), accepted
 
 
 def check_memory(values: int, most: int) -> None:
@@ -362,13 +292,18 @@ def check_memory(values: int, most: int) -> None:
         )
 
 
-def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def log_laplace_tail(k: Floats | int, scale: float) -> Floats:
     """Return ln P(Z >= k), which is -k/b - ln(1 + e^{-1/b}) for k >= 1, of discrete Laplace noise:
     (n,) float64.
     """
     normaliser = math.log1p(math.exp(-1 / scale))
     below = np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
     return np.where(k >= 1, -np.maximum(k, 1) / scale - normaliser, below)
+
+
+def laplace_tail(k: int, scale: Fraction) -> float:
+    """Return P(Z >= k) for discrete Laplace noise of a scale > 0, and any integer k."""
+    return math.exp(log_laplace_tail(k, float(scale)))
 
 
 @dataclass(frozen=True)
@@ -387,16 +322,9 @@ class Distance(Checked):
     neighbors: str = Neighbors.ADD_REMOVE
 
     @property
-    def sensitivity(self) -> int:
-        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under
-        replace-one.
-        """
-        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
-
-    @property
     def scale(self) -> Fraction:
         """The scale of the noise on the margin, in units: sensitivity/ε."""
-        return self.sensitivity / exact_epsilon(self.epsilon)
+        return 1 / self.rate
 
     @property
     def threshold(self) -> int:
@@ -408,7 +336,7 @@ class Distance(Checked):
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Release the highest level, or abstain; reads two levels at most."""
         level, margin = leader(spectrum)
-        noise = discrete_laplace_integer(self.scale, randomness=randomness)
+        noise = discrete_laplace_integer(self.scale, randomness)
         named = spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold
         return Selection(level if named else None)
 
@@ -419,8 +347,8 @@ class Distance(Checked):
         level, margin = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
-        noise, clears = LaplaceSum.of([self.scale]), self.threshold + self.sensitivity - margin + 1
-        named, abstain = noise.tail(clears), noise.tail(1 - clears)
+        clears = self.threshold + self.sensitivity - margin + 1
+        named, abstain = laplace_tail(clears, self.scale), laplace_tail(1 - clears, self.scale)
         if spectrum.universe_size == 1:  # a single candidate is no secret
             named, abstain = 1.0, 0.0
         return OutcomeDistribution(np.array([level]), np.array([named]), abstain)

@@ -56,7 +56,7 @@ class LineStyle(NamedTuple):
 class MechanismSpec(NamedTuple):
     """One mechanism.
 
-    name: on the command line and in releases. home: its module, inside mechanisms unless dotted,
+    name: on the command line and in releases. home: its room, its module
     and its class.
     description: a clause that follows its name. theorem: its number, or numbers, in
     docs/privacy.md.
@@ -94,7 +94,7 @@ class MechanismSpec(NamedTuple):
     @property
     def path(self) -> str:
         """The full name of its class."""
-        return f"{'fim_private' if self.home.count('.') > 1 else __package__}.{self.home}"
+        return f"fim_private.{self.home}"
 
     @property
     def mechanism(self) -> Any:
@@ -115,7 +115,7 @@ _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 REGISTRY = (
     MechanismSpec(
         "large-margin",
-        "margins.LargeMargin",
+        "mechanisms.margins.LargeMargin",
         "it needs no list of items and no cap",
         theorem="2, 3",
         rank_cap=RankCap.SEARCH,
@@ -124,7 +124,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "tight-margin",
-        "margins.TightMargin",
+        "mechanisms.margins.TightMargin",
         "it needs no list of items, only how far down the ranking it may look",
         theorem="11, 12",
         rank_cap=RankCap.CANDIDATES,
@@ -133,7 +133,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "exponential",
-        "exponential.Exponential",
+        "mechanisms.exponential.Exponential",
         _OVER_CATALOGUE,
         theorem="4",
         spends_delta=False,
@@ -142,7 +142,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "named-exponential",
-        "exponential.NamedExponential",
+        "mechanisms.exponential.NamedExponential",
         (
             "it chooses among all itemsets of a universe of public size, and names those that "
             "enough "
@@ -155,7 +155,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "permute-and-flip",
-        "noisy_max.PermuteAndFlip",
+        "mechanisms.noisy_max.PermuteAndFlip",
         _OVER_CATALOGUE,
         theorem="9",
         spends_delta=False,
@@ -164,7 +164,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "max-of-laplaces",
-        "noisy_max.MaxOfLaplaces",
+        "mechanisms.noisy_max.MaxOfLaplaces",
         _OVER_CATALOGUE,
         theorem="10",
         spends_delta=False,
@@ -173,7 +173,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "limited-domain",
-        "exponential.LimitedDomain",
+        "mechanisms.exponential.LimitedDomain",
         "it needs no list of items, only how many of the top itemsets it may choose from",
         theorem="6",
         rank_cap=RankCap.CANDIDATES,
@@ -182,7 +182,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "choosing",
-        "exponential.Choosing",
+        "mechanisms.exponential.Choosing",
         "it needs no list of items, but cuts every basket to the cap",
         theorem="6",
         basket_cap=BasketCap.NEEDED,
@@ -190,7 +190,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "distance",
-        "noisy_max.Distance",
+        "mechanisms.noisy_max.Distance",
         "it needs nothing that is public, but finds an itemset only if it leads all others",
         theorem="7",
         style=LineStyle("#CC79A7", "-.", "*"),

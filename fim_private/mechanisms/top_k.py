@@ -10,12 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.accountant import Choices
-from fim_private.dp.arguments import positive_integer
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain
-from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin
+from fim_private.mechanisms.margins import LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import SupportSpectrum
 
@@ -51,19 +50,14 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
                 float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss))
             )
         case Exponential() | PermuteAndFlip() if candidates is not None:
-            rate, count = float(mechanism.rate), candidates
-        case LimitedDomain():
-            rate = float(mechanism.rate)
-            count = min(mechanism.max_rank, candidates or mechanism.max_rank)
-        case TightMargin():
-            rate = float(mechanism.selection_rate)
+            count = candidates
+        case LimitedDomain() | TightMargin():
             count = min(mechanism.max_rank, candidates or mechanism.max_rank)
         case LargeMargin():
-            rate = float(mechanism.epsilon * SELECTION_RATE)
             count = candidates or mechanism.max_rank
         case _:
             return None
-    return math.ceil((math.log(count) - math.log(miss)) / rate)
+    return math.ceil((math.log(count) - math.log(miss)) / float(mechanism.rate))
 
 
 def is_bounded_range(mechanism: Mechanism) -> bool:
@@ -99,12 +93,10 @@ class TopK:
         Bounded-range choices share one abstention, so that each may have the whole δ (Theorem
         8).
         """
-        whole = build(epsilon, delta)
-        if positive_integer("top", count) == 1:
-            return cls(whole, 1)
-        if not is_bounded_range(whole):
-            delta = delta / count
-        return cls(build(epsilon / count, delta), count)
+        mechanism = build(epsilon / count, delta)
+        if not is_bounded_range(mechanism):
+            mechanism = build(epsilon / count, delta / count)
+        return cls(mechanism, count)
 
     @classmethod
     def by_zcdp_composition(
@@ -117,16 +109,16 @@ class TopK:
         abstention of δ = names_delta (Theorem 8). Any others have √(2 rho/count) each, and δ =
         names_delta/count (Theorem 16).
         """
-        bounded = build(root_below(8 * rho / count), names_delta)
-        if is_bounded_range(bounded):
-            return cls(bounded, count)
-        return cls(build(root_below(2 * rho / count), names_delta / count), count)
+        mechanism = build(root_below(8 * rho / count), names_delta)
+        if not is_bounded_range(mechanism):
+            mechanism = build(root_below(2 * rho / count), names_delta / count)
+        return cls(mechanism, count)
 
     @property
     def choices(self) -> Choices:
         """The choices that the selections are made of, for the accountant."""
-        epsilon = Fraction(self.mechanism.cost.epsilon)
-        return Choices(self.count, epsilon, is_bounded_range(self.mechanism))
+        cost = self.mechanism.cost
+        return Choices(self.count, cost.epsilon, is_bounded_range(self.mechanism))
 
     @property
     def margin(self) -> float:
@@ -140,7 +132,7 @@ class TopK:
         """Return the itemsets' levels in the order selected; fewer than `count` where the mechanism
         abstained.
         """
-        if self.count > 1 and is_bounded_range(self.mechanism):
+        if is_bounded_range(self.mechanism):
             many: Any = self.mechanism
             selected = many.select_many(spectrum, self.count, randomness)
             return [selection for selection in selected if not selection.abstained]

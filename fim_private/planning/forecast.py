@@ -34,7 +34,7 @@ from fim_private.dp.parameters import exact_delta
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.recipe import GRID, item_threshold
-from fim_private.mechanisms.exponential import exponential_rate
+from fim_private.mechanisms.base import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues

@@ -32,7 +32,8 @@ from fim_private.auditing.exact import are_neighbors, hockey_stick
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Mechanism, NamedExponential, exponential, margins, registry
-from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, named
+from fim_private.mechanisms.base import exponential_rate
+from fim_private.mechanisms.exponential import Abstaining, Candidate, named
 from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.spectrum import Level, SupportSpectrum
@@ -232,8 +233,8 @@ def lighter_abstaining(patch: Patch, mechanism: Any, by: Any) -> None:
     """Never down to nothing, so that empty data has an outcome."""
     if by == 2 and mechanism.neighbors == "replace-one":
         by = 4  # half of δ is unused there: the conversion from add-remove costs that
-    shipped = AbstentionWeight.factor.fget  # type: ignore[attr-defined]
-    patch.setattr(AbstentionWeight, "factor", property(lambda self: shipped(self) / by))
+    shipped = Abstaining.heaviness.fget  # type: ignore[attr-defined]
+    patch.setattr(Abstaining, "heaviness", property(lambda self: shipped(self) / by))
 
 
 def lower_abstaining(patch: Patch, _: Mechanism) -> None:
@@ -248,20 +249,20 @@ def lower_abstaining(patch: Patch, _: Mechanism) -> None:
 
 def rising_cut(patch: Patch, _: Mechanism) -> None:
     """Where zeros get names, without M zeros more: one pick is private, and several are not."""
-    shipped = AbstentionWeight.candidate
+    shipped = Abstaining.abstention
     without = lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)  # noqa: E731
-    patch.setattr(AbstentionWeight, "candidate", without)
+    patch.setattr(Abstaining, "abstention", without)
 
 
 def never_abstaining(patch: Patch, _: Mechanism) -> None:
     """Odds that change without a limit, where the whole has δ to spare for them."""
-    shipped = AbstentionWeight.candidate
+    shipped = Abstaining.abstention
 
-    def candidate(self: AbstentionWeight, itemsets: int, following: int, **more: bool) -> Candidate:
+    def abstention(self: Abstaining, itemsets: int, following: int, **more: bool) -> Candidate:
         found = shipped(self, itemsets, following, **more)
         return replace(found, multiplicity=0 if following else found.multiplicity)
 
-    patch.setattr(AbstentionWeight, "candidate", candidate)
+    patch.setattr(Abstaining, "abstention", abstention)
 
 
 def distance_with(patch: Patch, mechanism: Any, scales: int, noise: Fraction) -> None:
@@ -316,7 +317,7 @@ def scaled(patch: Patch, _: Mechanism, factor: Fraction, names: str) -> None:
 
 def search_noise(patch: Patch, mechanism: Any, shared: Fraction, step: Fraction) -> None:
     """Of the tight margin: each part of it by a factor."""
-    rate = exponential.exponential_rate(mechanism.epsilon, mechanism.neighbors)
+    rate = exponential_rate(mechanism.epsilon, mechanism.neighbors)
     rates = rate * mechanism.shared_share / shared, rate * mechanism.step_share / step
     fixed(patch, fim.TightMargin, "noise", OneSidedSteps(*rates))
 

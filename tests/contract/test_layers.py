@@ -248,7 +248,7 @@ def test_randomness_comes_from_one_place(module: str) -> None:
 
 def test_the_glossary_of_each_room_names_its_modules() -> None:
     # these are in the registry
-    mechanisms = {spec.home.partition(".")[0] for spec in REGISTRY if not spec.composed}
+    mechanisms = {spec.home.split(".")[1] for spec in REGISTRY if not spec.composed}
     for package in [name for name, path in MODULES.items() if name and path.name == "__init__.py"]:
         named = set(re.findall(r"\w+", str(ast.get_docstring(tree(package)))))
         inside = {

@@ -41,7 +41,7 @@ from fim_private.counting import source as itemset_spectra
 from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.noise import discrete_laplace
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.exponential import AbstentionWeight
+from fim_private.mechanisms.exponential import Abstaining
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
 from fim_private.request import plan as plans
@@ -653,9 +653,9 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 
 
 def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole: Any = vars(AbstentionWeight)["factor"]
+    whole: Any = vars(Abstaining)["heaviness"]
     lighter = property(lambda bottom: whole.fget(bottom) / 10)
-    monkeypatch.setattr(AbstentionWeight, "factor", lighter)
+    monkeypatch.setattr(Abstaining, "heaviness", lighter)
 
 
 def first_of_the_tied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.dp.arguments import flag, positive_integer
-from fim_private.dp.cost import Exact, PrivacyCost, at_least, at_most, rounded_down
+from fim_private.dp.cost import Exact, PrivacyCost, at_least, at_most, rounded_down, rounded_up
 from fim_private.dp.parameters import (
     exact_delta,
     exact_delta_or_zero,
@@ -118,9 +118,10 @@ def test_a_budget_is_exact_and_shown_no_smaller(rational: Fraction, typed: float
 
 @given(st.fractions(Fraction(1, 10**12), 10**6), st.integers(1, 8))
 def test_what_is_written_of_a_guarantee_is_no_less(value: Fraction, digits: int) -> None:
-    written = Fraction(at_least(value, digits))
+    written = Fraction(rounded_up(value, digits))
     assert value <= written <= value * (1 + Fraction(1, 10 ** (digits - 1)))
-    assert Fraction(at_least(written, digits)) == written  # what fits is exact
+    assert Fraction(at_least(written)) == written  # what fits is exact
+    assert value <= Fraction(at_least(value)) <= value * (1 + Fraction(1, 10**5))
 
 
 def test_a_budget_s_parts_are_the_whole() -> None:

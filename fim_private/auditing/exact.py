@@ -8,14 +8,14 @@ bounds how far a divergence is off.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache, reduce
-from itertools import product
-from typing import Any, NamedTuple
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
+# For factors of products that are no probabilities themselves.
+_WIDE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 NUMERICAL_ERROR = 1e-30
 
 # The probability of each stopping rank, None for none; and of each level, all its itemsets
@@ -57,6 +59,8 @@ _LOWERED = ("a", "ab", "bcd", "efgh")
 _REACH = 83
 # Stands for infinity where a finite number is needed that a float can hold.
 _UNBOUNDED = Decimal("1e300")
+# Stands for infinity where an integer is needed: no noise comes near, and e^-x is 0 there.
+_FAR = 1 << 200
 _ZERO, _ONE = Decimal(0), Decimal(1)
 
 
@@ -68,7 +72,7 @@ def number(x: Fraction) -> Decimal:
 @lru_cache(maxsize=1 << 18)
 def decay(rate: Fraction, distance: int) -> Decimal:
     """Return e^{-rate * distance}, to 60 digits."""
-    with localcontext(DIGITS):
+    with localcontext(_WIDE):
         return (-number(rate * distance)).exp()
 
 
@@ -95,69 +99,37 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
 
 # On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or
 # geometric noise is a number, or an exponential of x, or one less the other. Products of them are
-# finite sums C e^{-u (p + g x)}, and the sum of each over the stretch is a geometric one: nothing
-# is cut off, however wide the noise is. Here such a sum is, by slope g, (p, C), with whole numbers
-# p and g. In a stretch p + g x >= 0 for each.
-Terms = dict[int, tuple[int, Decimal]]
+# finite sums of exponentials C e^{-u g x}, and the sum of each over the stretch is a geometric one:
+# nothing is cut off, however wide the noise is. Here such a sum is C by the whole number g, and u
+# is a rate that all others are multiples of.
+Terms = dict[int, Decimal]
 
 
-class Stretch(NamedTuple):
-    """The integers from first to last, both inclusive; None where there is no end."""
-
-    first: int | None
-    last: int | None
-
-    def left_of(self, edge: int) -> bool:
-        """Whether it lies below an edge, which is not inside of it."""
-        return self.first is None or self.first < edge
+def stretches(bounds: Iterable[int], end: int = _FAR) -> list[range]:
+    """Return all integers below the end, in stretches that begin at the bounds."""
+    inside = sorted({bound for bound in bounds if bound < end})
+    return [range(first, following) for first, following in pairwise([-_FAR, *inside, end])]
 
 
-def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
-    """Yield all integers up to the end (None: no end), in stretches that begin at the bounds."""
-    inside = sorted({bound for bound in bounds if end is None or bound <= end})
-    yield from map(Stretch, [None, *inside], [*(bound - 1 for bound in inside), end])
+def times(terms: Terms, factor: Terms) -> Terms:
+    """Return the product of two sums of exponentials."""
+    result: Terms = defaultdict(Decimal)
+    for slope, coefficient in factor.items():
+        for term_slope, term_coefficient in terms.items():
+            result[slope + term_slope] += coefficient * term_coefficient
+    return result
 
 
-class Exponentials:
-    """Exponentials of whole multiples of a unit rate: the rates > 0 are such multiples."""
-
-    def __init__(self, *rates: Fraction) -> None:
-        whole = math.lcm(*(rate.denominator for rate in rates))
-        unit = Fraction(math.gcd(*(int(rate * whole) for rate in rates)), whole)
-        # how many units each of the rates is
-        self.multiples = tuple(int(rate / unit) for rate in rates)
-        self.decay = lru_cache(maxsize=1 << 16)(lambda units: decay.__wrapped__(unit, units))
-        self._all_from = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
-
-    def times(self, terms: Terms, factor: Terms) -> Terms:
-        """Return the product of two sums."""
-        product: Terms = {}
-        for slope, (exponent, coefficient) in factor.items():
-            for term_slope, (term_exponent, term_coefficient) in terms.items():
-                key = slope + term_slope
-                least = exponent + term_exponent
-                value = coefficient * term_coefficient
-                before, known = product.get(key, (least, _ZERO))
-                lower = min(before, least)
-                total = known * self.decay(before - lower) + value * self.decay(least - lower)
-                product[key] = lower, total
-        return product
-
-    def total(self, terms: Terms, stretch: Stretch) -> Decimal:
-        """Return the sum over the integers of a stretch; all terms decay where it has no end."""
-        total = _ZERO
-        first, last = stretch
-        for slope, (exponent, coefficient) in terms.items():
-            start = last if slope < 0 else first  # the end at which the term is largest
-            assert start is not None
-            value = coefficient * self.decay(exponent + slope * start)
-            if slope:
-                value *= self._all_from(abs(slope))
-            if first is not None and last is not None:
-                length = last - first + 1
-                value *= 1 - self.decay(abs(slope) * length) if slope else length
-            total += value
-        return total
+def total(terms: Terms, unit: Fraction, stretch: range) -> Decimal:
+    """Return the sum over the integers of a stretch; all terms decay where it has no end."""
+    result = _ZERO
+    for slope, coefficient in terms.items():
+        series = Decimal(stretch.stop - stretch.start)
+        if slope:
+            change = decay(unit, slope * stretch.start) - decay(unit, slope * stretch.stop)
+            series = change / (1 - decay(unit, slope))
+        result += coefficient * series
+    return result
 
 
 @lru_cache(maxsize=32)
@@ -187,29 +159,30 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
     over x of m P(Z = …) / F Π F^m. On a stretch of v on which no v + distance changes its sign, all
     of these are sums of exponentials of v.
     """
-    with localcontext(DIGITS):
-        sums = Exponentials(1 / scale)
-        falls = decay(1 / scale, 1)
+    with localcontext(_WIDE):
+        rate = 1 / scale
+        falls = decay(rate, 1)
         shares = [_ZERO for _ in levels]
 
-        def below(distance: int, x: Decimal, stretch: Stretch) -> Terms:
-            if stretch.left_of(-distance):
-                return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
-            return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
+        def below(distance: int, x: Decimal, stretch: range) -> Terms:
+            if stretch.start < -distance:
+                return {-1: decay(rate, -distance) * (falls + x * (1 - falls)) / (1 + falls)}
+            above = decay(rate, distance) * (1 - x * (1 - falls)) / (1 + falls)
+            return {0: _ONE, 1: -above}
 
         for x, weight in gauss(sum(m for _, m in levels)):
-            for stretch in stretches({-distance for distance, _ in levels}):
+            for stretch in stretches(-distance for distance, _ in levels):
                 lower = [below(distance, x, stretch) for distance, _ in levels]
                 ties = []
                 for terms, (_, m) in zip(lower, levels, strict=True):
                     ties += [terms] * (m - 1)
-                all_ties = reduce(sums.times, ties, {0: (0, _ONE)})
+                all_ties = reduce(times, ties, {0: _ONE})
                 for place, (distance, m) in enumerate(levels):
-                    side = -1 if stretch.left_of(-distance) else 1
-                    here: Terms = {side: (side * distance, (1 - falls) / (1 + falls))}
-                    factors = [*lower[:place], *lower[place + 1 :], here]
-                    product = reduce(sums.times, factors, all_ties)
-                    shares[place] += weight * m * sums.total(product, stretch)
+                    side = -1 if stretch.start < -distance else 1
+                    at = decay(rate, side * distance) * (1 - falls) / (1 + falls)
+                    factors = [*lower[:place], *lower[place + 1 :], {side: at}]
+                    product = reduce(times, factors, all_ties)
+                    shares[place] += weight * m * total(product, rate, stretch)
         return shares
 
 
@@ -231,55 +204,58 @@ def ranks(search: Search) -> Stops:
 
 @lru_cache(maxsize=1 << 12)
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
-    with localcontext(DIGITS):
+    with localcontext(_WIDE):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        sums, step, shared, below, above, last = _steps(noise)
-        for stretch in stretches({0, *(-slack for _, slack in slacks)}, last):
-            alive = shared[not stretch.left_of(0)]
-            left = sums.total(alive, stretch)
+        unit, step, shared, below, above, end = _steps(noise)
+        for stretch in stretches((0, *(-slack for _, slack in slacks)), end):
+            alive = shared[stretch.start >= 0]
+            left = total(alive, unit, stretch)
             for rank, slack in slacks:
-                if stretch.left_of(-slack):
-                    stop = sums.total(sums.times(alive, {-step: (-step * slack, below)}), stretch)
-                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -below)})
+                if stretch.start < -slack:
+                    chance = below * decay(unit, -step * slack)
+                    stop = total(times(alive, {-step: chance}), unit, stretch)
+                    alive = times(alive, {0: _ONE, -step: -chance})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = sums.times(alive, {step: (step * slack, above)}) if above else {}
-                    stop = left - sums.total(alive, stretch)
+                    alive = times(alive, {step: above * decay(unit, step * slack)})
+                    stop = left - total(alive, unit, stretch)
                 stops[rank] += stop
                 left -= stop
-                if not alive:
-                    break
-            stops[None] += sums.total(alive, stretch)
+            stops[None] += total(alive, unit, stretch)
         return stops
 
 
 @lru_cache(maxsize=32)
 def _steps(
     noise: OneSidedSteps | TwoSidedSteps,
-) -> tuple[Exponentials, int, tuple[Terms, Terms], Decimal, Decimal, int | None]:
-    """Return (sums, step, shared, below, above, last): noise as exponentials of X, which all steps
+) -> tuple[Fraction, int, tuple[Terms, Terms], Decimal, Decimal, int]:
+    """Return (unit, step, shared, below, above, end): noise as exponentials of X, which all steps
     of a search share.
 
-    shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A
-    step stops with probability below e^{u step (slack + X)} where slack + X < 0, and else goes on
-    with above e^{-u step (slack + X)}. X = -G <= 0, and a step stops certainly from slack + X = 0
-    on; or X = Z - G, and each step has Laplace noise.
+    shared: the probability of X below 0, and from 0 on; end: above its largest value. A step stops
+    with probability below e^{unit step (slack + X)} where slack + X < 0, and else goes on with
+    above e^{-unit step (slack + X)}. X = -G <= 0, and a step stops certainly from slack + X = 0 on;
+    or X = Z - G, and each step has Laplace noise.
     """
     if isinstance(noise, OneSidedSteps):
-        sums = Exponentials(noise.shared_rate, noise.step_rate)
-        rate, step = sums.multiples
-        falling: Terms = {-rate: (0, 1 - decay(noise.shared_rate, 1))}
-        return sums, step, (falling, falling), _ONE, _ZERO, 0
-    scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
-    sums = Exponentials(*(1 / scale for scale in scales))
-    *of_shared, step = sums.multiples
-    a, b, falls = (decay(1 / scale, 1) for scale in scales)
+        unit, (step, shared) = _multiples(noise.step_rate, noise.shared_rate)
+        falling = {-shared: 1 - decay(unit, shared)}
+        return unit, step, (falling, falling), _ONE, _ZERO, 1
+    scales = noise.step_scale, noise.maximum_scale, noise.shared_scale
+    unit, (step, maximum, shared) = _multiples(*(1 / scale for scale in scales))
+    falls, a, b = (decay(unit, slope) for slope in (step, maximum, shared))
     # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
-    weights = [
-        (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))
-    ]
-    terms = [(rate, (0, weight)) for rate, weight in zip(of_shared, weights, strict=True)]
-    left, right = ({side * rate: term for rate, term in terms} for side in (-1, 1))
-    return sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None
+    right = {
+        slope: (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x))
+        for slope, x, y in ((maximum, a, b), (shared, b, a))
+    }
+    left = {-slope: weight for slope, weight in right.items()}
+    return unit, step, (left, right), falls / (1 + falls), 1 / (1 + falls), _FAR
+
+
+def _multiples(*rates: Fraction) -> tuple[Fraction, list[int]]:
+    """Return a unit rate, and how many units each of the rates is."""
+    unit = Fraction(1, math.lcm(*(rate.denominator for rate in rates)))
+    return unit, [int(rate / unit) for rate in rates]
 
 
 def distribution(

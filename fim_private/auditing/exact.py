@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
@@ -31,6 +31,7 @@ from fim_private.mechanisms import (
     TightMargin,
     margins,
 )
+from fim_private.mechanisms.base import universe_levels
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
 from fim_private.mechanisms.noisy_max import leader
@@ -150,40 +151,40 @@ def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
     return rule
 
 
-@lru_cache(maxsize=1 << 12)
-def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decimal]:
-    """Return the probability of each level (distance from c(1), multiplicity) to be the highest.
+def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
+    """Return the probability of each level to be that of the highest noisy support.
 
     A uniform number orders equal noisy supports. An itemset is below noisy support v and number x
-    with probability F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral
-    over x of m P(Z = …) / F Π F^m. On a stretch of v on which no v + distance changes its sign, all
-    of these are sums of exponentials of v.
+    with probability F(x) = P(Z < v + distance) + x P(Z = v + distance), with its distance from
+    c(1): sum over v the integral over x of m P(Z = …) / F Π F^m. On a stretch of v on which no v +
+    distance changes its sign, all of these are sums of exponentials of v.
     """
+    rate, highest = 1 / scale, max(counts)
+    shares: Shares = {None: _ZERO} | dict.fromkeys(counts, _ZERO)
     with localcontext(_WIDE):
-        rate = 1 / scale
         falls = decay(rate, 1)
-        shares = [_ZERO for _ in levels]
-
-        def below(distance: int, x: Decimal, stretch: range) -> Terms:
-            if stretch.start < -distance:
-                return {-1: decay(rate, -distance) * (falls + x * (1 - falls)) / (1 + falls)}
-            above = decay(rate, distance) * (1 - x * (1 - falls)) / (1 + falls)
-            return {0: _ONE, 1: -above}
-
-        for x, weight in gauss(sum(m for _, m in levels)):
-            for stretch in stretches(-distance for distance, _ in levels):
-                lower = [below(distance, x, stretch) for distance, _ in levels]
-                ties = []
-                for terms, (_, m) in zip(lower, levels, strict=True):
-                    ties += [terms] * (m - 1)
-                all_ties = reduce(times, ties, {0: _ONE})
-                for place, (distance, m) in enumerate(levels):
-                    side = -1 if stretch.start < -distance else 1
-                    at = decay(rate, side * distance) * (1 - falls) / (1 + falls)
-                    factors = [*lower[:place], *lower[place + 1 :], {side: at}]
-                    product = reduce(times, factors, all_ties)
-                    shares[place] += weight * m * total(product, rate, stretch)
-        return shares
+        for (x, weight), stretch in product(
+            gauss(sum(counts.values())), stretches(level - highest for level in counts)
+        ):
+            below: dict[int, Terms] = {}
+            equal: dict[int, Terms] = {}
+            for level in counts:
+                side = -1 if stretch.start < level - highest else 1
+                chance = decay(rate, side * (highest - level)) / (1 + falls)
+                equal[level] = {side: chance * (1 - falls)}
+                if side < 0:
+                    below[level] = {-1: chance * (falls + x * (1 - falls))}
+                else:
+                    below[level] = {0: _ONE, 1: chance * (x * (1 - falls) - 1)}
+            for level, m in counts.items():
+                factors = [
+                    below[other]
+                    for other, number in counts.items()
+                    for _ in range(number - (other == level))
+                ]
+                terms = reduce(times, factors, equal[level])
+                shares[level] += weight * m * total(terms, rate, stretch)
+    return shares
 
 
 # Given the noise X that all steps of a search share, the steps are independent (docs/privacy.md,
@@ -290,13 +291,9 @@ def distribution(
                 )
                 return {level: clears, None: 1 - clears}
             case PermuteAndFlip():
-                return _first_accepted(_universe(spectrum), mechanism)
+                return _first_accepted(_universe(spectrum), mechanism.rate)
             case MaxOfLaplaces():
-                counts = _universe(spectrum)
-                distances = tuple((max(counts) - level, m) for level, m in counts.items())
-                return {None: _ZERO} | dict(
-                    zip(counts, highest_shares(mechanism.scale, distances), strict=True)
-                )
+                return _highest(_universe(spectrum), mechanism.scale)
             case ExponentialWeights():
                 shares = _weighed(mechanism, spectrum)
                 # its level 0 is the unnamed outcome
@@ -308,11 +305,7 @@ def distribution(
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
     """Return the multiplicity of each support, 0 included if an itemset has it."""
-    counts = dict(spectrum.levels())
-    zeros = spectrum.zero_multiplicity()
-    if zeros:
-        counts[0] = zeros
-    return counts
+    return {support: m for support, m in universe_levels(spectrum, "audited") if m}
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
@@ -350,12 +343,12 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
     )
 
 
-def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
+def _first_accepted(counts: dict[int, int], rate: Fraction) -> Shares:
     """Return ∫ m p/(1 - pt) Π (1 - pt)^m over t in [0, 1] for each level (Theorem 9).
 
     The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
     """
-    accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
+    accepted = {level: decay(rate, max(counts) - level) for level in counts}
     all_others_wait = dict.fromkeys(counts, _ZERO)
     for t, weight in gauss(sum(counts.values())):
         waiting = {level: 1 - chance * t for level, chance in accepted.items()}
@@ -382,10 +375,6 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
         most: How many itemsets a unit supports at most. None stands for no limit.
     """
     pairs: dict[str, Pair] = {}  # each is yielded once
-    lowerings = [""]
-    if neighbors == Neighbors.REPLACE_ONE:
-        lowerings += _LOWERED
-    changes = [*product(_RAISED, lowerings)]
     for lead in dict.fromkeys((*scales, 0, 1, 2)):
         # A leader, one or two runners-up, and one itemset just below them.
         for runner, ties in product(
@@ -393,22 +382,25 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
         ):
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
             base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
-            for raised, lowered in changes:
-                pair = _pair(base, raised[:most], lowered[:most])
-                if pair is not None:
-                    pairs.setdefault(str(pair), pair)
-    return iter(pairs.values())
+            for raised, lowered in product(_RAISED, ("", *_LOWERED)):
+                pair = changed(neighbors, base, raised[:most], lowered[:most])
+                pairs[str(pair)] = pair
+    return (pair for pair in pairs.values() if pair[0] != pair[1])
 
 
-def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
-    """Return data before and after a unit swaps lowered for raised itemsets; None if equal."""
+def changed(
+    neighbors: str, base: Counts, raised: Collection[str], lowered: Collection[str]
+) -> Pair:
+    """Return data before and after a unit has the raised itemsets, and no longer the lowered ones.
+
+    Only a unit that is replaced lowers any, and those it has had before.
+    """
+    if neighbors != Neighbors.REPLACE_ONE:
+        lowered = ""
     before = {name: support + (name in lowered and not support) for name, support in base.items()}
-    after = {
+    return before, {
         name: support + (name in raised) - (name in lowered) for name, support in before.items()
     }
-    if before == after:
-        return None
-    return before, after
 
 
 def random_pairs(
@@ -432,20 +424,9 @@ def random_pairs(
         base = {name: max(one_of(near) + one_of((-1, 0, 0, 1)), 0) for name in NAMES}
         raised = some(1, len(NAMES))
         lowered = some(0, 4) if neighbors == Neighbors.REPLACE_ONE else ""
-        pair = _pair(base, raised, lowered)
-        if pair is not None:
-            yield pair
-
-
-def are_neighbors(first: Counts, second: Counts, neighbors: str, most: int | None = None) -> bool:
-    """Tell whether two data sets are neighbours, if a unit supports `most` itemsets at most."""
-    moves = [second.get(name, 0) - first.get(name, 0) for name in {**first, **second}]
-    up, down = moves.count(1), moves.count(-1)
-    if not {-1, 0, 1}.issuperset(moves):
-        return False
-    if most is not None and max(up, down) > most:
-        return False
-    return neighbors == Neighbors.REPLACE_ONE or not (up and down)
+        before, after = changed(neighbors, base, raised, lowered)
+        if before != after:
+            yield before, after
 
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
@@ -488,15 +469,19 @@ class Setting:
         """Return the output distribution by name."""
         return _named(self.shares(_levels(counts)), counts, self.universe)
 
+    def drawn(self, counts: Counts, rank: int) -> Outcomes:
+        """Return the distribution, by name, of the large margin's draw at a rank."""
+        assert isinstance(self.mechanism, LargeMargin)
+        spectrum = SupportSpectrum(_levels(counts), universe_size=self.universe)
+        return _named(draw(self.mechanism, spectrum, rank), counts, self.universe)
+
 
 def stopping_rank(setting: Setting) -> OutputDistribution:
     """Return the distribution of the rank at which the search stops, None for none."""
     mechanism = setting.mechanism
     assert isinstance(mechanism, LargeMargin | TightMargin)
-    search = mechanism.search
-    stops = cache(
-        lambda levels: ranks(search(SupportSpectrum(levels, universe_size=setting.universe)))
-    )
+    search, universe = mechanism.search, setting.universe
+    stops = cache(lambda levels: ranks(search(SupportSpectrum(levels, universe_size=universe))))
     return lambda counts: stops(_levels(counts))
 
 
@@ -536,34 +521,28 @@ def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
     return lambda first, second: spent(max(second.values()) - max(first.values()))
 
 
-def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
+def good_draw(setting: Setting, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws at a rank good for the first, else 0 (Theorem 2)."""
+    mechanism = setting.mechanism
+    assert isinstance(mechanism, LargeMargin)
 
     def spent(first: Counts, second: Counts) -> Decimal:
         if not _is_good(mechanism, first, rank):
             return _ZERO
-        p = _draw(mechanism, universe, rank, first)
-        q = _draw(mechanism, universe, rank, second)
-        return hockey_stick(p, q, epsilon)
+        return hockey_stick(setting.drawn(first, rank), setting.drawn(second, rank), epsilon)
 
     return spent
 
 
-def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of draws, in an unknown universe, on itemsets that both name."""
+def drawn_by_both(setting: Setting, rank: int, epsilon: Fraction) -> Spent:
+    """Return the divergence of the draws on itemsets that both name."""
 
     def spent(first: Counts, second: Counts) -> Decimal:
-        p = _draw(mechanism, None, rank, first)
-        q = _draw(mechanism, None, rank, second)
+        p, q = setting.drawn(first, rank), setting.drawn(second, rank)
         named_by_both = {name: p[name] for name in p if name in q and name is not None}
         return hockey_stick(named_by_both, q, epsilon)
 
     return spent
-
-
-def _draw(mechanism: LargeMargin, universe: int | None, rank: int, counts: Counts) -> Outcomes:
-    spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
-    return _named(draw(mechanism, spectrum, rank), counts, universe)
 
 
 def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
@@ -602,15 +581,15 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
     both = [name for name in p if name is not None and p[name] and q.get(name)]
     ratios = [p[name] / q[name] for name in both]
     # Whatever only one of them has counts as abstaining.
-    p_abstains = sum((chance for name, chance in p.items() if name not in both), _ZERO)
-    q_abstains = sum((chance for name, chance in q.items() if name not in both), _ZERO)
-    if p_abstains and q_abstains:
-        ratios.append(p_abstains / q_abstains)
-    elif p_abstains or q_abstains:
+    before, after = (
+        sum((chance for name, chance in outcomes.items() if name not in both), _ZERO)
+        for outcomes in (p, q)
+    )
+    if before and after:
+        ratios.append(before / after)
+    elif before or after:
         return _UNBOUNDED
-    if not ratios:
-        return _ONE
-    return max(ratios) / min(ratios)
+    return max(ratios, default=_ONE) / min(ratios, default=_ONE)
 
 
 @lru_cache(maxsize=1 << 8)
@@ -627,19 +606,18 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     noise, step = mechanism.noise, mechanism.noise.step_scale
-    total = _ZERO
+    sum_of_tails = _ZERO
     with localcontext(DIGITS):
+        # The A with e^{-A/b} / (1 + e^{-1/b}) = chance, for Z and G.
+        reserved = [
+            -number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
+            for scale, chance in ((noise.maximum_scale, delta / 3), (noise.shared_scale, delta / 6))
+        ]
         for rank in range(1, last + 1):
             margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
-            left = mechanism.threshold(rank) - margin
-            for scale, chance in (
-                (noise.maximum_scale, delta / 3),
-                (noise.shared_scale, delta / 6),
-            ):
-                # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
-                left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
+            left = mechanism.threshold(rank) - margin - sum(reserved)
             if left > 0:
-                total += (-left / number(step)).exp() / (1 + decay(1 / step, 1))
+                sum_of_tails += (-left / number(step)).exp() / (1 + decay(1 / step, 1))
             else:
-                total += _ONE
-    return total
+                sum_of_tails += _ONE
+    return sum_of_tails

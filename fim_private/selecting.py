@@ -89,7 +89,7 @@ def select(
         rho=TopK(mechanism, 1).choices.rho,
         mechanism=type(mechanism).__name__,
         candidates=len(steps),
-        sensitivity=_rational("sensitivity", sensitivity),
+        sensitivity=rational(f"{parameter('sensitivity')} must be", sensitivity),
     )
     chosen = choose_index(steps, mechanism, randomness)
     if chosen is None:
@@ -105,12 +105,13 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     monotone. Raises ParameterError for no scores, what is no whole number or Fraction, and a
     sensitivity not above 0.
     """
-    unit = _rational("sensitivity", sensitivity)
+    unit = rational(f"{parameter('sensitivity')} must be", sensitivity)
     if unit <= 0:
         raise ParameterError(
             f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}"
         )
-    values = [_rational("scores", score) for score in as_list("scores", scores)]
+    must = f"{parameter('scores')} must be"
+    values = [rational(must, score) for score in as_list("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
     return [value // unit for value in values]
@@ -154,20 +155,20 @@ def check_mechanism(mechanism: Mechanism) -> None:
         )
 
 
-def _rational(name: str, value: Any) -> Fraction:
+def rational(must: str, value: Any) -> Fraction:
     """Return a whole number or Fraction, exactly. Raises ParameterError, which names the type and
     never the value: an error is an output.
+
+    must: how the error begins, such as "scores must be".
     """
     if isinstance(value, float | np.floating):
         raise ParameterError(
-            f"{parameter(name)} must be whole numbers or Fractions, not floats, whose rounding "
+            f"{must} whole numbers or Fractions, not floats, whose rounding "
             "breaks the stated sensitivity; round each unit's share to an integer, or give "
             "Fractions"
         )
     if isinstance(value, Fraction):
         return value
     if not is_whole(type(value)):
-        raise ParameterError(
-            f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}"
-        )
+        raise ParameterError(f"{must} whole numbers or Fractions, not {type(value).__name__}")
     return Fraction(int(value))

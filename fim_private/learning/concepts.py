@@ -21,7 +21,7 @@ from typing import Literal, Unpack
 from fim_private.dp.arguments import exact_number
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, choose_level
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import (
@@ -113,12 +113,12 @@ def learn_threshold(
     rows = labelled(values, labels, bits, relation)
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
     pieces, wrong = _mistakes(sorted(rows), bits)
-    if private == "rows":
-        return draw(pieces, wrong, rate, randomness=randomness)
-    fewest = min(wrong)
-    distances = [mistakes - fewest for mistakes in wrong]
-    chosen = pieces[choose_level(distances, [1] * len(wrong), rate, randomness=randomness)]
-    return chosen.start + chosen.length // 2
+    if private == "labels":
+        # one threshold for all between two values
+        pieces = [
+            piece._replace(start=piece.start + piece.length // 2, length=1) for piece in pieces
+        ]
+    return draw(pieces, wrong, rate, randomness=randomness)
 
 
 def learn_box(

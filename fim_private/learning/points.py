@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, warn
+from fim_private.mechanisms.base import Checked
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
 from fim_private.options import NEIGHBORS
@@ -121,10 +122,9 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     """
     listed = as_list(name, labels)
     must = f"{parameter(name)} must be"
-    for kind in dict.fromkeys(map(type, listed)):
-        if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
-            raise ParameterError(f"{must} True or False, not {kind.__name__}")
-    if any(label not in (0, 1) for label in listed):
+    kinds = {*map(type, listed)}
+    are_truths = all(is_whole(kind) or issubclass(kind, bool | np.bool_) for kind in kinds)
+    if not are_truths or any(label not in (0, 1) for label in listed):
         raise ParameterError(f"{must} True or False, or 1 or 0: one is not")
     if len(listed) != rows:
         raise ParameterError(f"{must} one for each row: there are more or fewer of them")
@@ -335,8 +335,22 @@ class Stop(NamedTuple):
     excess: int
 
 
+class _InDomain(Checked):
+    """A mechanism that chooses a point of [0, 2**bits)."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "bits", checked_bits(self.bits))
+
+    def ordered(self, values: Iterable[int]) -> list[int]:
+        """Return values as interior_point takes, ascending, or raise ParameterError."""
+        return sorted(points("values", values, self.bits, self.neighbors))
+
+
 @dataclass(frozen=True)
-class MajorityPath:
+class MajorityPath(_InDomain):
     """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
 
     The domain is halved again and again, towards the half that has more than half of all values, as
@@ -356,17 +370,6 @@ class MajorityPath:
     delta: float | Fraction = 1e-6
     bits: int = 64
     neighbors: str = NEIGHBORS
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "bits", checked_bits(self.bits))
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
 
     @cached_property
     def rate(self) -> Fraction:
@@ -391,7 +394,7 @@ class MajorityPath:
         """Choose a point of values as interior_point takes, by the law that distribution returns;
         None: it abstains.
         """
-        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
+        stops = self.path(self.ordered(values))
         scores = self._scores(stops)
         highest = max(scores)
         distances = [highest - score for score in scores]
@@ -405,7 +408,7 @@ class MajorityPath:
         """Return the probability of each point that may be released, and of None, exact up to
         floating point.
         """
-        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
+        stops = self.path(self.ordered(values))
         released: dict[int | None, float] = defaultdict(float)
         for stop, chance in zip(stops, self.depths(stops), strict=False):
             released[stop.point] += chance * self.released(stop.excess)
@@ -449,7 +452,7 @@ class MajorityPath:
 
 
 @dataclass(frozen=True)
-class ExponentialInterior:
+class ExponentialInterior(_InDomain):
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
     P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at
@@ -462,15 +465,7 @@ class ExponentialInterior:
     bits: int = 64
     neighbors: str = NEIGHBORS
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "bits", checked_bits(self.bits))
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, 0)."""
-        return PrivacyCost(self.epsilon, 0)
+    delta: ClassVar[int] = 0  # type: ignore[misc]
 
     @cached_property
     def rate(self) -> Fraction:
@@ -500,8 +495,7 @@ class ExponentialInterior:
 
     def _weighed(self, values: Iterable[int]) -> tuple[list[Piece], list[int]]:
         """Return the domain in pieces, and n less the score of each."""
-        ordered = sorted(points("values", values, self.bits, self.neighbors))
-        pieces = pieces_of(ordered, 0, 1 << self.bits)
+        pieces = pieces_of(self.ordered(values), 0, 1 << self.bits)
         return pieces, [max(piece.below, piece.above) for piece in pieces]
 
 

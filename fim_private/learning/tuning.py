@@ -11,15 +11,15 @@ from fractions import Fraction
 from typing import TypeVar, Unpack
 
 from fim_private.dp.accountant import cost_of_training
-from fim_private.dp.arguments import check_function, exact_number, flag, is_whole, positive_integer
+from fim_private.dp.arguments import check_function, exact_number, flag, positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors
-from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon
+from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.options import NEIGHBORS
-from fim_private.selecting import Scores, choose_index, scaled
+from fim_private.selecting import Scores, choose_index, rational, scaled
 
 Model = TypeVar("Model")
 Outcome = TypeVar("Outcome")
@@ -27,6 +27,7 @@ Outcome = TypeVar("Outcome")
 # A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the
 # noise does.
 STEPS = 1024
+_VALIDATION_RANGE = (1.1e-6, EPSILON_RANGE[1])  # for each step at least 1e-9
 
 
 def validate(
@@ -75,14 +76,10 @@ def _rounded_choice(
     stability: int | Fraction, epsilon: float | Fraction
 ) -> tuple[PermuteAndFlip, Fraction, Fraction]:
     """Return the mechanism for scores in steps, the stability, and one step: a unit moves STEPS."""
-    moved = _exact(f"{parameter('stability')} must be", stability)
-    exact = exact_epsilon(epsilon)
+    moved = rational(f"{parameter('stability')} must be", stability)
+    exact = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
-    if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
-        raise ParameterError(
-            f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}"
-        )
     # A unit may raise one score and lower another, also one that is added: so the constants are
     # those of replace-one.
     return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved, moved / STEPS
@@ -149,7 +146,7 @@ def train_and_validate(
     scores: list[Fraction] = []
     for candidate in range(count):
         models.append(train(candidate))
-        scores.append(_exact(f"{parameter('score')} must return", score(models[-1])))
+        scores.append(rational(f"{parameter('score')} must return", score(models[-1])))
     chosen = choose_index(scaled(scores, step), mechanism, randomness)
     assert chosen is not None
     if again:
@@ -162,11 +159,8 @@ def _training_epsilon(training: float | Fraction | None) -> tuple[Fraction, Frac
     if training is None:
         return Fraction(0), "not in this entry"
     exact = exact_number(training)
-    low, high = (Fraction(repr(limit)) for limit in EPSILON_RANGE)
-    if exact is None or not (exact == 0 or low <= exact <= high):
-        raise ParameterError(
-            f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(training)}"
-        )
+    if exact != 0:
+        exact = exact_positive("training", training, EPSILON_RANGE)
     return exact, exact
 
 
@@ -201,11 +195,7 @@ def best_of(
     """
     check_function("run", run)
     count = positive_integer("candidates", candidates)
-    chance = exact_number(stop)
-    if chance is None or not Fraction(1, 10**9) <= chance <= 1:
-        raise ParameterError(
-            f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}"
-        )
+    chance = exact_positive("stop", stop, (1e-9, 1.0))
     exact_epsilon(epsilon)
     randomness = begin(
         "best_of",
@@ -226,20 +216,8 @@ def best_of(
 
 def _checked_run(returned: tuple[int | Fraction, Outcome]) -> tuple[Fraction, Outcome]:
     """Return the score of a run, exactly, and its outcome. Raises ParameterError for no pair."""
-    if isinstance(returned, tuple) and len(returned) == 2:
-        score, outcome = returned
-        if is_whole(type(score)) or isinstance(score, Fraction):
-            return _exact("", score), outcome
-    raise ParameterError(
-        f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
-        "another"
-    )
-
-
-def _exact(must: str, value: object) -> Fraction:
-    """Return a whole number, also numpy's, or a Fraction as a Fraction; else `must` is said."""
-    if isinstance(value, Fraction):
-        return value
-    if not is_whole(type(value)):
-        raise ParameterError(f"{must} a whole number or a Fraction, not {type(value).__name__}")
-    return Fraction(int(value))  # type: ignore[call-overload]
+    must = f"{parameter('run')} must return two things: its score and another"
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise ParameterError(must)
+    score, outcome = returned
+    return rational(f"{must}, and scores that are", score), outcome

@@ -306,7 +306,7 @@ def test_no_error_tells_a_score() -> None:
         trained.append(candidate)
         return candidate
 
-    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction"):
+    with pytest.raises(ParameterError, match=r"^score must return whole numbers or Fractions"):
         train_and_validate(train, always(0.123456), 2, **VALIDATE)
     assert trained == [0]
     scores = (np.timedelta64(1, "s"), 0.123456, True)
@@ -330,14 +330,14 @@ ALL = (of_scores, of_models, of_runs)
         (ALL, {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         (ALL, {"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
         (ALL[1:], {"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
-        (ALL[:2], {"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
+        (ALL[:2], {"stability": 0.1}, "stability must be whole numbers or Fractions, not float"),
         (ALL[:2], {"stability": 0}, "stability must be above 0, not 0"),
-        (ALL[:2], {"epsilon": 1e-7}, "epsilon must be at least 1.1e-06 here, not 1e-07"),
+        (ALL[:2], {"epsilon": 1e-7}, r"epsilon must lie between 1.1e-06 and 1e\+09, not 1e-07"),
         ([of_models], {"train": 3}, "train must be a function, not 3"),
         ([of_models], {"score": None}, "score must be a function, not None"),
-        ([of_models], {"training": "1"}, "training must be 0 or a number from 1e-9 to 1e9"),
+        ([of_models], {"training": "1"}, "training must be a number above 0, not '1'"),
         ([of_runs], {"run": 3}, "run must be a function, not 3"),
-        ([of_runs], {"stop": 0}, "stop must be a number from 1e-9 to 1, not 0"),
+        ([of_runs], {"stop": 0}, "stop must be a number above 0, not 0"),
     ],
 )
 def test_what_is_refused(calls: Any, changed: dict[str, Any], message: str) -> None:

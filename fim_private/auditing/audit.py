@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 from fim_private import options
@@ -415,14 +416,14 @@ def _worst(
 ) -> Finding:
     """Return the guarantee and the pair that use up most. Before each pair, tick is called."""
 
-    def all_spent() -> Iterator[tuple[Decimal, Guarantee, Pair]]:
+    def all_spent() -> Iterator[tuple[Decimal, Guarantee, Counts, Counts]]:
         for guarantee in guarantees:
-            for before, after in guarantee.pairs or pairs:
+            for pair in guarantee.pairs or pairs:
                 tick()
-                yield guarantee.spent(before, after), guarantee, (before, after)
-                yield guarantee.spent(after, before), guarantee, (after, before)
+                for first, second in (pair, pair[::-1]):
+                    yield guarantee.spent(first, second), guarantee, first, second
 
-    spent, guarantee, (first, second) = max(all_spent(), key=lambda finding: finding[0])
+    spent, guarantee, first, second = max(all_spent(), key=itemgetter(0))
     epsilon, delta, most = (
         float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent)
     )
@@ -435,11 +436,11 @@ def _scales(mechanism: Mechanism) -> list[int]:
     """Return the supports that release a single itemset with probability 0.1, 0.5 and 0.99."""
     setting = settings(mechanism)[0]
 
-    def is_released(support: int, chance: float) -> bool:
+    def is_released(chance: float, support: int) -> bool:
         if support >= _LARGEST_SCALE:
             return True
         spectrum = SupportSpectrum.from_supports([support], setting.universe)
         outcomes = setting.mechanism.distribution(spectrum)
         return bool(outcomes.probabilities[outcomes.levels == support].sum() >= chance)
 
-    return [least_integer(partial(is_released, chance=chance), 1) for chance in (0.1, 0.5, 0.99)]
+    return [least_integer(partial(is_released, chance), 1) for chance in (0.1, 0.5, 0.99)]

@@ -17,8 +17,6 @@ from functools import cache, cached_property, lru_cache, reduce
 from itertools import pairwise, product
 from typing import Any
 
-import numpy as np
-
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.dp.parameters import exact_delta, exact_epsilon
@@ -56,8 +54,6 @@ Spent = Callable[[Counts, Counts], Decimal]
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 _RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
 _LOWERED = ("a", "ab", "bcd", "efgh")
-# From this x on, e^-x is below 1e-36.
-_REACH = 83
 # Stands for infinity where a finite number is needed that a float can hold.
 _UNBOUNDED = Decimal("1e300")
 # Stands for infinity where an integer is needed: no noise comes near, and e^-x is 0 there.
@@ -101,9 +97,10 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
 # On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or
 # geometric noise is a number, or an exponential of x, or one less the other. Products of them are
 # finite sums of exponentials C e^{-u g x}, and the sum of each over the stretch is a geometric one:
-# nothing is cut off, however wide the noise is. Here such a sum is C by the whole number g, and u
-# is a rate that all others are multiples of.
-Terms = dict[int, Decimal]
+# nothing is cut off, however wide the noise is. Where a uniform number t orders what is equal, a
+# term is C t^k e^{-u g x}, integrated over t from 0 to 1. Here such a sum is C by (g, k), whole
+# numbers, and u is a rate that all others are multiples of.
+Terms = dict[tuple[int, int], Decimal]
 
 
 def stretches(bounds: Iterable[int], end: int = _FAR) -> list[range]:
@@ -115,75 +112,60 @@ def stretches(bounds: Iterable[int], end: int = _FAR) -> list[range]:
 def times(terms: Terms, factor: Terms) -> Terms:
     """Return the product of two sums of exponentials."""
     result: Terms = defaultdict(Decimal)
-    for slope, coefficient in factor.items():
-        for term_slope, term_coefficient in terms.items():
-            result[slope + term_slope] += coefficient * term_coefficient
+    for (slope, power), coefficient in factor.items():
+        for (term_slope, term_power), term_coefficient in terms.items():
+            result[slope + term_slope, power + term_power] += coefficient * term_coefficient
     return result
 
 
 def total(terms: Terms, unit: Fraction, stretch: range) -> Decimal:
-    """Return the sum over the integers of a stretch; all terms decay where it has no end."""
+    """Return the sum of the integrals over a stretch; all terms decay where it has no end."""
     result = _ZERO
-    for slope, coefficient in terms.items():
+    for (slope, power), coefficient in terms.items():
         series = Decimal(stretch.stop - stretch.start)
         if slope:
             change = decay(unit, slope * stretch.start) - decay(unit, slope * stretch.stop)
             series = change / (1 - decay(unit, slope))
-        result += coefficient * series
+        result += coefficient * series / (power + 1)
     return result
 
 
-@lru_cache(maxsize=32)
-def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
-    """Return the (node, weight) of Gauss and Legendre's rule on [0, 1], exact below this degree."""
-    count = degree // 2 + 1
-    rule = []
-    with localcontext(DIGITS):
-        for guess in np.polynomial.legendre.leggauss(count)[0].tolist():
-            x = Decimal(guess)
-            for _ in range(4):  # Newton's method doubles the 15 digits each time
-                before, here = Decimal(1), x
-                for k in range(2, count + 1):
-                    before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
-                slope = count * (x * here - before) / (x * x - 1)
-                x -= here / slope
-            rule.append(((1 + x) / 2, 1 / ((1 - x * x) * slope * slope)))
-    return rule
+def _of_others(
+    factors: Mapping[int, Terms], counts: Mapping[int, int], level: int, own: Terms
+) -> Terms:
+    """Return the product of the factors of all itemsets but one of a level, and of its own."""
+    others = (
+        factors[other] for other, number in counts.items() for _ in range(number - (other == level))
+    )
+    return reduce(times, others, own)
 
 
 def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
     """Return the probability of each level to be that of the highest noisy support.
 
-    A uniform number orders equal noisy supports. An itemset is below noisy support v and number x
-    with probability F(x) = P(Z < v + distance) + x P(Z = v + distance), with its distance from
-    c(1): sum over v the integral over x of m P(Z = …) / F Π F^m. On a stretch of v on which no v +
+    A uniform number orders equal noisy supports. An itemset is below noisy support v and number t
+    with probability F(t) = P(Z < v + distance) + t P(Z = v + distance), with its distance from
+    c(1): sum over v the integral over t of m P(Z = …) / F Π F^m. On a stretch of v on which no v +
     distance changes its sign, all of these are sums of exponentials of v.
     """
     rate, highest = 1 / scale, max(counts)
     shares: Shares = {None: _ZERO} | dict.fromkeys(counts, _ZERO)
     with localcontext(_WIDE):
         falls = decay(rate, 1)
-        for (x, weight), stretch in product(
-            gauss(sum(counts.values())), stretches(level - highest for level in counts)
-        ):
+        for stretch in stretches(level - highest for level in counts):
             below: dict[int, Terms] = {}
             equal: dict[int, Terms] = {}
             for level in counts:
                 side = -1 if stretch.start < level - highest else 1
-                chance = decay(rate, side * (highest - level)) / (1 + falls)
-                equal[level] = {side: chance * (1 - falls)}
-                if side < 0:
-                    below[level] = {-1: chance * (falls + x * (1 - falls))}
-                else:
-                    below[level] = {0: _ONE, 1: chance * (x * (1 - falls) - 1)}
+                tail = decay(rate, side * (highest - level)) / (1 + falls)
+                equal[level] = {(side, 0): tail * (1 - falls)}
+                below[level] = {(side, 1): tail * (1 - falls)}
+                below[level] |= (
+                    {(-1, 0): tail * falls} if side < 0 else {(0, 0): _ONE, (1, 0): -tail}
+                )
             for level, m in counts.items():
-                factors = [
-                    below[other]
-                    for other, number in counts.items()
-                    for _ in range(number - (other == level))
-                ]
-                terms = reduce(times, factors, equal[level])
-                shares[level] += weight * m * total(terms, rate, stretch)
+                terms = _of_others(below, counts, level, equal[level])
+                shares[level] += m * total(terms, rate, stretch)
     return shares
 
 
@@ -214,10 +196,10 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
             for rank, slack in slacks:
                 if stretch.start < -slack:
                     chance = below * decay(unit, -step * slack)
-                    stop = total(times(alive, {-step: chance}), unit, stretch)
-                    alive = times(alive, {0: _ONE, -step: -chance})
+                    stop = total(times(alive, {(-step, 0): chance}), unit, stretch)
+                    alive = times(alive, {(0, 0): _ONE, (-step, 0): -chance})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = times(alive, {step: above * decay(unit, step * slack)})
+                    alive = times(alive, {(step, 0): above * decay(unit, step * slack)})
                     stop = left - total(alive, unit, stretch)
                 stops[rank] += stop
                 left -= stop
@@ -239,17 +221,17 @@ def _steps(
     """
     if isinstance(noise, OneSidedSteps):
         unit, (step, shared) = _multiples(noise.step_rate, noise.shared_rate)
-        falling = {-shared: 1 - decay(unit, shared)}
+        falling = {(-shared, 0): 1 - decay(unit, shared)}
         return unit, step, (falling, falling), _ONE, _ZERO, 1
     scales = noise.step_scale, noise.maximum_scale, noise.shared_scale
     unit, (step, maximum, shared) = _multiples(*(1 / scale for scale in scales))
     falls, a, b = (decay(unit, slope) for slope in (step, maximum, shared))
     # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
     right = {
-        slope: (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x))
+        (slope, 0): (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x))
         for slope, x, y in ((maximum, a, b), (shared, b, a))
     }
-    left = {-slope: weight for slope, weight in right.items()}
+    left = {(-slope, 0): weight for (slope, _), weight in right.items()}
     return unit, step, (left, right), falls / (1 + falls), 1 / (1 + falls), _FAR
 
 
@@ -346,18 +328,17 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 def _first_accepted(counts: dict[int, int], rate: Fraction) -> Shares:
     """Return ∫ m p/(1 - pt) Π (1 - pt)^m over t in [0, 1] for each level (Theorem 9).
 
-    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
+    The integrands are polynomials.
     """
     accepted = {level: decay(rate, max(counts) - level) for level in counts}
-    all_others_wait = dict.fromkeys(counts, _ZERO)
-    for t, weight in gauss(sum(counts.values())):
-        waiting = {level: 1 - chance * t for level, chance in accepted.items()}
-        all_wait = weight * math.prod(waiting[level] ** m for level, m in counts.items())
-        for level in counts:
-            all_others_wait[level] += all_wait / waiting[level]
-    return {None: _ZERO} | {
-        level: m * accepted[level] * all_others_wait[level] for level, m in counts.items()
+    waiting: dict[int, Terms] = {
+        level: {(0, 0): _ONE, (0, 1): -chance} for level, chance in accepted.items()
     }
+    shares: Shares = {None: _ZERO}
+    for level, m in counts.items():
+        terms = _of_others(waiting, counts, level, {(0, 0): accepted[level]})
+        shares[level] = m * total(terms, rate, range(1))
+    return shares
 
 
 # Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit
@@ -505,20 +486,13 @@ def bad_stop(setting: Setting) -> Spent:
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
     """Return the divergence of c(1) + Z, which the paper's proof counts as released.
 
-    The tails below 1e-36 are left out.
+    Where c(1) moves by 1, it is that of the values of Z on one side of 0, whose chances fall by
+    e^{-1/b}.
     """
-    scale = mechanism.noise.maximum_scale
-    reach = math.ceil(_REACH * scale)
     with localcontext(DIGITS):
-        noise = {
-            k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)
-        }
-
-    @cache
-    def spent(moved: int) -> Decimal:
-        return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
-
-    return lambda first, second: spent(max(second.values()) - max(first.values()))
+        falls = decay(1 / mechanism.noise.maximum_scale, 1)
+        moved = max(_ZERO, (1 - number(epsilon).exp() * falls) / (1 + falls))
+    return lambda first, second: moved * (max(first.values()) != max(second.values()))
 
 
 def good_draw(setting: Setting, rank: int, epsilon: Fraction) -> Spent:

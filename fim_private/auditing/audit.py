@@ -126,7 +126,7 @@ def guarantees_of(mechanism: Mechanism) -> list[list[Guarantee]]:
                     setting.words,
                     cost.epsilon,
                     _NONE,
-                    exact.excess_range(setting, cost.epsilon),
+                    partial(setting.excess_range, cost.epsilon),
                 )
                 for setting in everywhere
             ]
@@ -166,7 +166,7 @@ def _stages_of_large_margin(
             setting.words,
             third,
             delta / 3,
-            exact.good_draw(setting, rank, third),
+            partial(setting.good_draw, rank, third),
         )
         for setting in everywhere[:_UNCAPPED]
         for rank in (1, 2, 3)
@@ -180,7 +180,7 @@ def _stages_of_large_margin(
             )
         ],
         [
-            Guarantee("margin", setting.words, _NONE, 2 * delta / 3, exact.bad_stop(setting))
+            Guarantee("margin", setting.words, _NONE, 2 * delta / 3, setting.bad_stop)
             for setting in everywhere
         ],
         [*draws, _hard_draw(mechanism, third, delta / 3)],
@@ -211,7 +211,7 @@ def _searches(
     pair = exact.changed(mechanism.neighbors, before, "af", "bcde")
     return [
         *(
-            _private("rank search", setting.words, epsilon, _NONE, exact.stopping_rank(setting))
+            _private("rank search", setting.words, epsilon, _NONE, setting.stopping_rank)
             for setting in everywhere
         ),
         replace(hard, pairs=[pair]),
@@ -224,7 +224,7 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
     support = math.ceil(2 * exact.margin_certified(mechanism, rank))
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
     pairs = [exact.changed(mechanism.neighbors, before, "a", NAMES[1:])]
-    spent = exact.good_draw(Setting(mechanism, None), rank, epsilon)
+    spent = partial(Setting(mechanism, None).good_draw, rank, epsilon)
     return Guarantee(f"draw at rank {rank}", "unknown universe", epsilon, delta, spent, pairs)
 
 
@@ -241,7 +241,7 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
         exact.changed(mechanism.neighbors, mostly_new, {*NAMES} - {"b"}, "b"),
         exact.changed(mechanism.neighbors, all_high, "a", NAMES[1:]),
     ]
-    spent = exact.drawn_by_both(Setting(mechanism, None), len(NAMES), epsilon)
+    spent = partial(Setting(mechanism, None).drawn_by_both, len(NAMES), epsilon)
     return Guarantee(
         "draw of what both name", "unknown universe, all ranks", epsilon, _NONE, spent, pairs
     )
@@ -393,9 +393,9 @@ def audit(
             f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, "
             f"not {cost.delta!r} (the audit is exact to {NUMERICAL_ERROR})"
         )
-    smallest: Any = settings(mechanism)[0].mechanism
     # How many itemsets one unit may support; None stands for no limit.
-    most = getattr(smallest, "universe_size", getattr(smallest, "max_itemsets", None))
+    limits = vars(settings(mechanism)[0].mechanism)
+    most = limits.get("universe_size", limits.get("max_itemsets"))
     neighbors, scales = mechanism.neighbors, _scales(mechanism)
     pairs = [*exact.structured_pairs(neighbors, scales, most)]
     pairs += exact.random_pairs(neighbors, scales, most, trials, seed)

@@ -131,13 +131,11 @@ def total(terms: Terms, unit: Fraction, stretch: range) -> Decimal:
 
 
 def _of_others(
-    factors: Mapping[int, Terms], counts: Mapping[int, int], level: int, own: Terms
+    factors: Mapping[int, Terms], counts: Mapping[int, int], level: int, start: Terms
 ) -> Terms:
-    """Return the product of the factors of all itemsets but one of a level, and of its own."""
-    others = (
-        factors[other] for other, number in counts.items() for _ in range(number - (other == level))
-    )
-    return reduce(times, others, own)
+    """Return the product of a start and the factors of all itemsets but one of a level."""
+    copies = Counter(counts) - Counter([level])
+    return reduce(times, map(factors.__getitem__, copies.elements()), start)
 
 
 def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
@@ -450,104 +448,76 @@ class Setting:
         """Return the output distribution by name."""
         return _named(self.shares(_levels(counts)), counts, self.universe)
 
-    def drawn(self, counts: Counts, rank: int) -> Outcomes:
+    @cached_property
+    def stops(self) -> Callable[[tuple[Level, ...]], Stops]:
+        """Returns the distribution of the rank at which the search stops, None for none; each is
+        computed once.
+        """
+        mechanism, universe = self.mechanism, self.universe
+        assert isinstance(mechanism, LargeMargin | TightMargin)
+        search = mechanism.search
+        return cache(lambda levels: ranks(search(SupportSpectrum(levels, universe_size=universe))))
+
+    def stopping_rank(self, counts: Counts) -> Outcomes:
+        """Return the distribution of the rank at which the search stops, None for none."""
+        return self.stops(_levels(counts))
+
+    def bad_stop(self, first: Counts, second: Counts) -> Decimal:
+        """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
+        bad = (
+            chance
+            for rank, chance in self.stopping_rank(first).items()
+            if rank is not None and not self._is_good(first, rank)
+        )
+        with localcontext(DIGITS):
+            return sum(bad, _ZERO)
+
+    def _is_good(self, counts: Counts, rank: int) -> bool:
+        """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
+        supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
+        return supports[0] - supports[rank] > margin_certified(self.mechanism, rank)
+
+    def good_draw(self, rank: int, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
+        """Return the divergence of the draws at a rank good for the first, else 0 (Theorem 2)."""
+        if not self._is_good(first, rank):
+            return _ZERO
+        return hockey_stick(self._drawn(first, rank), self._drawn(second, rank), epsilon)
+
+    def drawn_by_both(self, rank: int, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
+        """Return the divergence of the draws on itemsets that both name."""
+        p, q = self._drawn(first, rank), self._drawn(second, rank)
+        named_by_both = {name: p[name] for name in p if name in q and name is not None}
+        return hockey_stick(named_by_both, q, epsilon)
+
+    def _drawn(self, counts: Counts, rank: int) -> Outcomes:
         """Return the distribution, by name, of the large margin's draw at a rank."""
         assert isinstance(self.mechanism, LargeMargin)
         spectrum = SupportSpectrum(_levels(counts), universe_size=self.universe)
         return _named(draw(self.mechanism, spectrum, rank), counts, self.universe)
 
+    def excess_range(self, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
+        """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do
+        not.
 
-def stopping_rank(setting: Setting) -> OutputDistribution:
-    """Return the distribution of the rank at which the search stops, None for none."""
-    mechanism = setting.mechanism
-    assert isinstance(mechanism, LargeMargin | TightMargin)
-    search, universe = mechanism.search, setting.universe
-    stops = cache(lambda levels: ranks(search(SupportSpectrum(levels, universe_size=universe))))
-    return lambda counts: stops(_levels(counts))
-
-
-def bad_stop(setting: Setting) -> Spent:
-    """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
-    mechanism, stops = setting.mechanism, stopping_rank(setting)
-    assert isinstance(mechanism, LargeMargin)
-
-    def spent(first: Counts, second: Counts) -> Decimal:
-        bad = (
-            chance
-            for rank, chance in stops(first).items()
-            if rank is not None and not _is_good(mechanism, first, rank)
-        )
-        with localcontext(DIGITS):
-            return sum(bad, _ZERO)
-
-    return spent
-
-
-def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released.
-
-    Where c(1) moves by 1, it is that of the values of Z on one side of 0, whose chances fall by
-    e^{-1/b}.
-    """
-    with localcontext(DIGITS):
-        falls = decay(1 / mechanism.noise.maximum_scale, 1)
-        moved = max(_ZERO, (1 - number(epsilon).exp() * falls) / (1 + falls))
-    return lambda first, second: moved * (max(first.values()) != max(second.values()))
-
-
-def good_draw(setting: Setting, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws at a rank good for the first, else 0 (Theorem 2)."""
-    mechanism = setting.mechanism
-    assert isinstance(mechanism, LargeMargin)
-
-    def spent(first: Counts, second: Counts) -> Decimal:
-        if not _is_good(mechanism, first, rank):
-            return _ZERO
-        return hockey_stick(setting.drawn(first, rank), setting.drawn(second, rank), epsilon)
-
-    return spent
-
-
-def drawn_by_both(setting: Setting, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws on itemsets that both name."""
-
-    def spent(first: Counts, second: Counts) -> Decimal:
-        p, q = setting.drawn(first, rank), setting.drawn(second, rank)
-        named_by_both = {name: p[name] for name in p if name in q and name is not None}
-        return hockey_stick(named_by_both, q, epsilon)
-
-    return spent
-
-
-def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
-    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
-    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
-    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
-
-
-def excess_range(setting: Setting, epsilon: Fraction) -> Spent:
-    """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do not.
-
-    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
-    itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem is
-    about each order, not their mixture.
-    """
-    cap: int | None = getattr(setting.mechanism, "max_rank", None)
-    universe = setting.universe
-
-    def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
-        able = [name for name in order if counts[name] or universe]
-        able.sort(key=lambda name: -counts[name])
-        by_level = setting.shares(_levels(counts))
-        return _named(by_level, {name: counts[name] for name in able[:cap]}, universe)
-
-    def spent(first: Counts, second: Counts) -> Decimal:
+        Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
+        itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem
+        is about each order, not their mixture.
+        """
         orders = sorted(first), sorted(first, reverse=True)
         with localcontext(DIGITS):
-            changes = [_change(in_order(first, order), in_order(second, order)) for order in orders]
-            return max(_ZERO, *(change / number(epsilon).exp() - 1 for change in changes))
+            changes = [
+                _change(self._in_order(first, order), self._in_order(second, order))
+                for order in orders
+            ]
+            return max(_ZERO, max(changes) / number(epsilon).exp() - 1)
 
-    return spent
+    def _in_order(self, counts: Counts, order: Sequence[str]) -> Outcomes:
+        able = [name for name in order if counts[name] or self.universe]
+        able.sort(key=lambda name: -counts[name])
+        candidates = {
+            name: counts[name] for name in able[: getattr(self.mechanism, "max_rank", None)]
+        }
+        return _named(self.shares(_levels(counts)), candidates, self.universe)
 
 
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
@@ -566,8 +536,20 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
     return max(ratios, default=_ONE) / min(ratios, default=_ONE)
 
 
+def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released.
+
+    Where c(1) moves by 1, it is that of the values of Z on one side of 0, whose chances fall by
+    e^{-1/b}.
+    """
+    with localcontext(DIGITS):
+        falls = decay(1 / mechanism.noise.maximum_scale, 1)
+        moved = max(_ZERO, (1 - number(epsilon).exp() * falls) / (1 + falls))
+    return lambda first, second: moved * (max(first.values()) != max(second.values()))
+
+
 @lru_cache(maxsize=1 << 8)
-def margin_certified(mechanism: LargeMargin, rank: int) -> float:
+def margin_certified(mechanism: Mechanism, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin that the draw at rank ℓ relies on (3)."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 

@@ -291,12 +291,13 @@ def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
     """Return the probabilities of candidates with weights multiplicity * exp(rate * support)."""
     highest = max(candidate.support for candidate in candidates)
-    shares: Shares = {None: _ZERO}
+    weights: Shares = defaultdict(Decimal, {None: _ZERO})
     for candidate in candidates:
-        weight = candidate.multiplicity * decay(rate, highest - candidate.support)
-        shares[candidate.level] = shares.get(candidate.level, _ZERO) + weight
-    total = sum(shares.values(), _ZERO)
-    return {level: weight / total for level, weight in shares.items()}
+        weights[candidate.level] += candidate.multiplicity * decay(
+            rate, highest - candidate.support
+        )
+    whole = sum(weights.values())
+    return {level: weight / whole for level, weight in weights.items()}
 
 
 def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares:
@@ -305,10 +306,10 @@ def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares
 
 def _over_ranks(stops: Stops, at_rank: Callable[[int | None], Shares]) -> Shares:
     """Return the mixture of the distributions at the ranks at which a search may stop."""
-    shares: Shares = {None: _ZERO}
+    shares: Shares = defaultdict(Decimal, {None: _ZERO})
     for rank, chance in stops.items():
         for level, share in at_rank(rank).items():
-            shares[level] = shares.get(level, _ZERO) + chance * share
+            shares[level] += chance * share
     return shares
 
 

@@ -187,7 +187,6 @@ def learn_box(
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[list[Piece], list[int]]:
     """Cut 0 to 2**bits after each value of (value, label), and count the mistakes of each piece."""
     numbers = Counter(value for value, _ in rows)
-    positives = Counter(value for value, label in rows if label)
     cuts = [0, *(value + 1 for value in numbers), (1 << bits) + 1]
     below = accumulate(numbers.values(), initial=0)
     pieces = [
@@ -195,9 +194,9 @@ def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[list[Piece], lis
         for (start, end), smaller in zip(pairwise(cuts), below, strict=True)
     ]
     # Above a value its positives are wrong, and its other rows are right.
-    changes = (2 * positives[value] - number for value, number in numbers.items())
-    wrong = [*accumulate(changes, initial=len(rows) - positives.total())]
-    return pieces, wrong
+    changes = (1 if label else -1 for _, label in rows)
+    wrong = [*accumulate(changes, initial=sum(not label for _, label in rows))]
+    return pieces, [wrong[piece.below] for piece in pieces]
 
 
 def _cut(

@@ -179,12 +179,12 @@ class LinearClassifier:
                 f"{parameter('rows')} must have as many columns as those that it was trained on"
             )
         grid = math.lcm(*(weight.denominator for weight in self.weights))
-        whole = [weight.numerator * (grid // weight.denominator) for weight in self.weights]
+        whole = [int(weight * grid) for weight in self.weights]
         # By Cauchy and Schwarz no partial sum is longer than the weights, for a row is not longer
         # than 1.
-        if ONE**2 * sum(weight * weight for weight in whole) < 1 << 124:
-            return table @ np.array(whole, dtype=np.int64), grid
-        return table.astype(object) @ np.array(whole, dtype=object), grid
+        fits = ONE**2 * sum(weight * weight for weight in whole) < 1 << 124
+        kind = np.int64 if fits else object
+        return table.astype(kind, copy=False) @ np.array(whole, dtype=kind), grid
 
 
 def train_linear(

@@ -130,7 +130,9 @@ def train_and_validate(
     again = flag("retrain", retrain)
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     exact = exact_epsilon(epsilon)
-    exact_training, recorded_training = _training_epsilon(training)
+    exact_training = Fraction(0)
+    if training is not None and exact_number(training) != 0:
+        exact_training = exact_positive("training", training, EPSILON_RANGE)
     cost = cost_of_training(exact_training, exact, retrain=again)
     randomness = begin(
         "train_and_validate",
@@ -140,7 +142,7 @@ def train_and_validate(
         candidates=count,
         stability=moved,
         retrain=again,
-        training=recorded_training,
+        training="not in this entry" if training is None else exact_training,
     )
     models: list[Model] = []
     scores: list[Fraction] = []
@@ -152,16 +154,6 @@ def train_and_validate(
     if again:
         return chosen, train(chosen)
     return chosen, models[chosen]
-
-
-def _training_epsilon(training: float | Fraction | None) -> tuple[Fraction, Fraction | str]:
-    """Return the ε that training is charged, and what the ledger records of it."""
-    if training is None:
-        return Fraction(0), "not in this entry"
-    exact = exact_number(training)
-    if exact != 0:
-        exact = exact_positive("training", training, EPSILON_RANGE)
-    return exact, exact
 
 
 def best_of(
@@ -205,19 +197,14 @@ def best_of(
         candidates=count,
         stop=chance,
     )
+    must = f"{parameter('run')} must return two things: its score and another"
     best: tuple[Fraction, Outcome] | None = None
     while True:
-        score, outcome = _checked_run(run(randomness.below(count)))
+        returned = run(randomness.below(count))
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise ParameterError(must)
+        score = rational(f"{must}, and scores that are", returned[0])
         if best is None or score > best[0]:
-            best = score, outcome
+            best = score, returned[1]
         if randomness.below(chance.denominator) < chance.numerator:
             return best
-
-
-def _checked_run(returned: tuple[int | Fraction, Outcome]) -> tuple[Fraction, Outcome]:
-    """Return the score of a run, exactly, and its outcome. Raises ParameterError for no pair."""
-    must = f"{parameter('run')} must return two things: its score and another"
-    if not isinstance(returned, tuple) or len(returned) != 2:
-        raise ParameterError(must)
-    score, outcome = returned
-    return rational(f"{must}, and scores that are", score), outcome

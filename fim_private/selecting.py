@@ -4,16 +4,15 @@ A score is to its candidate what a support is to an itemset, so every mechanism 
 universe serves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.arguments import as_list, is_whole
+from fim_private.dp.arguments import as_list, exact_number
 from fim_private.dp.cautions import cautions
 from fim_private.dp.charge import charge_list
 from fim_private.dp.noise import Randomness
@@ -22,6 +21,7 @@ from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.spectrum import SupportSpectrum
 
+_SENSITIVITY = f"{parameter('sensitivity')} must be a whole number or a Fraction"
 Scores = Sequence[int | Fraction] | NDArray[np.generic]
 
 
@@ -89,7 +89,7 @@ def select(
         rho=TopK(mechanism, 1).choices.rho,
         mechanism=type(mechanism).__name__,
         candidates=len(steps),
-        sensitivity=rational(f"{parameter('sensitivity')} must be", sensitivity),
+        sensitivity=rational(_SENSITIVITY, sensitivity),
     )
     chosen = choose_index(steps, mechanism, randomness)
     if chosen is None:
@@ -97,7 +97,7 @@ def select(
     return names[chosen]
 
 
-def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
+def scaled(scores: Scores, sensitivity: int | Fraction) -> list[int]:
     """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most
     1.
 
@@ -105,12 +105,12 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     monotone. Raises ParameterError for no scores, what is no whole number or Fraction, and a
     sensitivity not above 0.
     """
-    unit = rational(f"{parameter('sensitivity')} must be", sensitivity)
+    unit = rational(_SENSITIVITY, sensitivity)
     if unit <= 0:
         raise ParameterError(
             f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}"
         )
-    must = f"{parameter('scores')} must be"
+    must = f"{parameter('scores')} must be whole numbers or Fractions"
     values = [rational(must, score) for score in as_list("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
@@ -155,20 +155,16 @@ def check_mechanism(mechanism: Mechanism) -> None:
         )
 
 
-def rational(must: str, value: Any) -> Fraction:
+def rational(must: str, value: object) -> Fraction:
     """Return a whole number or Fraction, exactly. Raises ParameterError, which names the type and
     never the value: an error is an output.
 
-    must: how the error begins, such as "scores must be".
+    must: what the error begins with.
     """
-    if isinstance(value, float | np.floating):
+    exact = exact_number(value)
+    if exact is None or not isinstance(value, Rational):
         raise ParameterError(
-            f"{must} whole numbers or Fractions, not floats, whose rounding "
-            "breaks the stated sensitivity; round each unit's share to an integer, or give "
-            "Fractions"
+            f"{must}, not {type(value).__name__}: floats are rounded, which breaks the stated "
+            f"sensitivity; round each unit's share to an integer, or give Fractions"
         )
-    if isinstance(value, Fraction):
-        return value
-    if not is_whole(type(value)):
-        raise ParameterError(f"{must} whole numbers or Fractions, not {type(value).__name__}")
-    return Fraction(int(value))
+    return exact

@@ -76,7 +76,7 @@ def _rounded_choice(
     stability: int | Fraction, epsilon: float | Fraction
 ) -> tuple[PermuteAndFlip, Fraction, Fraction]:
     """Return the mechanism for scores in steps, the stability, and one step: a unit moves STEPS."""
-    moved = rational(f"{parameter('stability')} must be", stability)
+    moved = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
     exact = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
@@ -148,7 +148,8 @@ def train_and_validate(
     scores: list[Fraction] = []
     for candidate in range(count):
         models.append(train(candidate))
-        scores.append(rational(f"{parameter('score')} must return", score(models[-1])))
+        must = f"{parameter('score')} must return a whole number or a Fraction"
+        scores.append(rational(must, score(models[-1])))
     chosen = choose_index(scaled(scores, step), mechanism, randomness)
     assert chosen is not None
     if again:
@@ -197,13 +198,16 @@ def best_of(
         candidates=count,
         stop=chance,
     )
-    must = f"{parameter('run')} must return two things: its score and another"
+    must = (
+        f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
+        f"another"
+    )
     best: tuple[Fraction, Outcome] | None = None
     while True:
         returned = run(randomness.below(count))
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise ParameterError(must)
-        score = rational(f"{must}, and scores that are", returned[0])
+        score = rational(must, returned[0])
         if best is None or score > best[0]:
             best = score, returned[1]
         if randomness.below(chance.denominator) < chance.numerator:

@@ -171,7 +171,7 @@ def counted_twice(
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
     sought = min(count * len(pool.rivals), len(pool))
-    least = max(float(np.sort(pool.estimates)[::-1][sought - 1]), 0.0)
+    least = max(float(np.sort(pool.estimates)[-sought]), 0.0)
     weights, variance, _ = noisy.weights_by_histogram(
         contested, histogram_share, recipe.second, least
     )
@@ -275,12 +275,11 @@ def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Ite
     known: itemsets of codes. codes: (m,), whose places are the numbers of the items.
     """
     numbers = {code: number for number, code in enumerate(codes.tolist())}
-    itemsets = {tuple(sorted(numbers[code] for code in itemset)) for itemset in known}
     subsets = {
         subset
-        for itemset in itemsets
+        for itemset in known
         for size in range(1, len(itemset) + 1)
-        for subset in combinations(itemset, size)
+        for subset in combinations(sorted(numbers[code] for code in itemset), size)
     }
     ordered = sorted(subsets, key=lambda subset: (len(subset), subset))
     return {size: np.array([*rows], dtype=np.int32) for size, rows in groupby(ordered, key=len)}
@@ -330,13 +329,11 @@ class Levelwise:
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        known: Sequence[Sequence[int]] = ()
+        known = () if self.known is None else self.known.itemsets
         listed = 0
         public: Universe | KnownItemsets = universe
-        if self.known is not None:
-            known = self.known.itemsets
-            if self.items_delta is not None:
-                listed, public = len(self.known.items), self.known
+        if self.known is not None and self.items_delta is not None:
+            listed, public = len(self.known.items), self.known
         items, recipe, sought = source.items(public), self.recipe, self.sought
         codes, level = found_items(
             items,
@@ -358,11 +355,11 @@ class Levelwise:
         levels = noisy_of_paired.levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
-        pool_sizes = [
-            most + len(known_sets.get(size, ()))
+        pool_sizes = {
+            size: most + len(known_sets.get(size, ()))
             for size, most in zip(sought.sizes, recipe.pool, strict=True)
-        ]
-        first_pool = CandidatePool.of_levels(levels, sought.sizes, pool_sizes, union=sought.union)
+        }
+        first_pool = CandidatePool.of_levels(levels, pool_sizes, union=sought.union)
         if not len(first_pool):
             return []
         counted = counted_twice(noisy, first_pool, levels, recipe, sought.count)
@@ -475,8 +472,8 @@ class LevelwiseThreshold:
         sizes = self._sizes_of_sets
         if sizes:
             levels = noisy.levels(level, recipe, {})
-            most = [recipe.survivors] * len(sizes)
-            pool = CandidatePool.of_levels(levels, sizes, most, union=True)
+            most = dict.fromkeys(sizes, recipe.survivors)
+            pool = CandidatePool.of_levels(levels, most, union=True)
             if len(pool):
                 pool, deviation = self._counted(noisy, pool, levels, recipe.set_count, threshold)
                 pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
@@ -594,14 +591,13 @@ class LevelNeeds:
         variance = budget.variance(recipe.items, 1)
         threshold = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
         item_support = (threshold + sigmas * sqrt(variance)) * sqrt(own_items)
-        steps = {"items": item_support}
-        if sizes[-1] > 1:
-            steps["items"] = item_support / _ITEM_PER_SET
+        steps = {"items": item_support / _ITEM_PER_SET if recipe.levels else item_support}
+        pool_sizes = dict(zip(sizes, recipe.pool, strict=True))
         for size, share in enumerate(recipe.levels, start=2):
             candidates = recipe.most_closed
             if size == 2:
                 candidates = math.comb(min(_FOUND_ITEMS, recipe.most_paired), 2)
-            go_on = recipe.pool[sizes.index(size)] if size in sizes else recipe.survivors
+            go_on = pool_sizes.get(size, recipe.survivors)
             noise = sqrt(budget.variance(share, 1) * choose(frequent, size))
             steps[f"candidates of size {size}"] = (_quantile(go_on / candidates) + sigmas) * noise
         pool = sum(recipe.pool)

@@ -169,7 +169,7 @@ def test_scaled_by_hand() -> None:
     assert scaled([Fraction(7, 2), -1], Fraction(1, 2)) == [7, -2]
     assert scaled(np.array([7, -7, 0]), 2) == [3, -4, 0]
     assert scaled([np.uint8(255), np.int64(-3)], np.int64(2)) == [127, -2]  # type: ignore[list-item, arg-type]
-    assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object)) == [0, 10**30]
+    assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object), 1) == [0, 10**30]
 
 
 @every_mechanism
@@ -212,9 +212,9 @@ def test_without_a_seed_the_randomness_is_private() -> None:
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
 def test_floats_are_refused(value: Any) -> None:
     for scores in ([1, value], np.array([1, value])):
-        with pytest.raises(ParameterError, match=r"^scores must be .* not floats, .* give"):
+        with pytest.raises(ParameterError, match=r"^scores must be .* not float\d*: .* give"):
             select(scores, Exponential(1.0))
-    with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
+    with pytest.raises(ParameterError, match=r"^sensitivity must be .* not float\d*: "):
         select([1], Exponential(1.0), sensitivity=value)
 
 

@@ -306,7 +306,7 @@ def test_no_error_tells_a_score() -> None:
         trained.append(candidate)
         return candidate
 
-    with pytest.raises(ParameterError, match=r"^score must return whole numbers or Fractions"):
+    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction"):
         train_and_validate(train, always(0.123456), 2, **VALIDATE)
     assert trained == [0]
     scores = (np.timedelta64(1, "s"), 0.123456, True)
@@ -330,7 +330,7 @@ ALL = (of_scores, of_models, of_runs)
         (ALL, {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         (ALL, {"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
         (ALL[1:], {"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
-        (ALL[:2], {"stability": 0.1}, "stability must be whole numbers or Fractions, not float"),
+        (ALL[:2], {"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
         (ALL[:2], {"stability": 0}, "stability must be above 0, not 0"),
         (ALL[:2], {"epsilon": 1e-7}, r"epsilon must lie between 1.1e-06 and 1e\+09, not 1e-07"),
         ([of_models], {"train": 3}, "train must be a function, not 3"),

@@ -157,10 +157,9 @@ def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
                 side = -1 if stretch.start < level - highest else 1
                 tail = decay(rate, side * (highest - level)) / (1 + falls)
                 equal[level] = {(side, 0): tail * (1 - falls)}
-                below[level] = {(side, 1): tail * (1 - falls)}
-                below[level] |= (
-                    {(-1, 0): tail * falls} if side < 0 else {(0, 0): _ONE, (1, 0): -tail}
-                )
+                below[level] = {(side, 1): tail * (1 - falls), (side, 0): tail * falls}
+                if side > 0:
+                    below[level] |= {(0, 0): _ONE, (1, 0): -tail}
             for level, m in counts.items():
                 terms = _of_others(below, counts, level, equal[level])
                 shares[level] += m * total(terms, rate, stretch)

@@ -6,7 +6,7 @@ mechanism: exponential. Theorem 26 of privacy.md.
 
 All take values, or rows of them: whole numbers in [0, 2**bits). labels: one a row, True and False,
 or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in
-`points.Charging`. All raise ParameterError. Labels that no concept explains cost usefulness, not
+`dp.charge.Charging`. All raise ParameterError. Labels that no concept explains cost usefulness, not
 privacy.
 """
 
@@ -19,15 +19,14 @@ from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
 from fim_private.dp.arguments import exact_number
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import (
-    Charging,
     Piece,
-    begin,
     checked_bits,
     draw,
     labelled,

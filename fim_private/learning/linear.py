@@ -21,12 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from fim_private.counting.work import Int64
 from fim_private.dp.arguments import as_array, positive_integer, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
 from fim_private.dp.parameters import exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter
-from fim_private.learning.points import Charging, begin, check_some
+from fim_private.learning.points import check_some
 from fim_private.options import NEIGHBORS
 
 ONE = 1 << 20  # a length of 1 in steps of the whole numbers

@@ -1,4 +1,4 @@
-"""Quantiles of whole numbers, a point inside them, and the checks and charges of learners."""
+"""Quantiles of whole numbers, a point inside them, and the checks of learners."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.arguments import as_list, as_rows, is_whole, whole_number
 from fim_private.dp.bounds import laplace_threshold
-from fim_private.dp.cautions import cautions
-from fim_private.dp.charge import charge_list
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
-from fim_private.errors import ParameterError, parameter, warn
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import Checked
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
@@ -30,50 +29,6 @@ from fim_private.options import NEIGHBORS
 
 # far above what anybody measures in: a choice among so many points takes some ten seconds
 MOST_BITS = 1 << 16
-
-
-class Charging(TypedDict, total=False):
-    """What every function of a list takes beside it.
-
-    ledger, dataset: as in mine; the charge is on the disk before a result is computed, or
-    LedgerError is raised.
-    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects,
-    or a basket.
-    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000
-    gives PrivacyWarning.
-    """
-
-    ledger: Any
-    dataset: str | None
-    unit: str | None
-    seed: int | None
-
-
-def begin(
-    command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **recorded: Any
-) -> Randomness:
-    """Warn of a cost that promises little, charge it, and return the source of randomness.
-
-    recorded: the public parameters that a ledger records.
-    """
-    unknown = charging.keys() - Charging.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
-    exact_neighbors(neighbors)
-    randomness = Randomness.of_seed(charging.get("seed"))
-    if randomness.private:
-        warn(cautions(cost), stacklevel=3)
-    charge_list(
-        charging.get("ledger"),
-        charging.get("dataset"),
-        charging.get("unit"),
-        command=command,
-        neighbors=neighbors,
-        cost=cost,
-        private=randomness.private,
-        **recorded,
-    )
-    return randomness
 
 
 # Checks of the data of learners. No error names one of the numbers.

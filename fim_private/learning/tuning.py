@@ -12,11 +12,11 @@ from typing import TypeVar, Unpack
 
 from fim_private.dp.accountant import cost_of_training
 from fim_private.dp.arguments import check_function, exact_number, flag, positive_integer
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.options import NEIGHBORS
 from fim_private.selecting import Scores, choose_index, rational, scaled
@@ -49,7 +49,7 @@ def validate(
         (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
     neighbors: what you vouch for by the stability; the noise is the same. charging: as in
-        `points.Charging`; no delta is charged: charge only a stability that always holds.
+        `dp.charge.Charging`; no delta is charged: charge only a stability that always holds.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds except
     with a probability delta of the training's randomness, for all data at once. For the models that
@@ -61,7 +61,7 @@ def validate(
     steps = scaled(scores, step)
     randomness = begin(
         "validate",
-        neighbors,
+        exact_neighbors(neighbors),
         PrivacyCost(epsilon, 0),
         charging,
         candidates=len(steps),
@@ -133,16 +133,17 @@ def train_and_validate(
     exact_training = Fraction(0)
     if training is not None and exact_number(training) != 0:
         exact_training = exact_positive("training", training, EPSILON_RANGE)
+    recorded = "not in this entry" if training is None else exact_training
     cost = cost_of_training(exact_training, exact, retrain=again)
     randomness = begin(
         "train_and_validate",
-        neighbors,
+        exact_neighbors(neighbors),
         cost,
         charging,
         candidates=count,
         stability=moved,
         retrain=again,
-        training="not in this entry" if training is None else exact_training,
+        training=recorded,
     )
     models: list[Model] = []
     scores: list[Fraction] = []
@@ -192,7 +193,7 @@ def best_of(
     exact_epsilon(epsilon)
     randomness = begin(
         "best_of",
-        neighbors,
+        exact_neighbors(neighbors),
         PrivacyCost(epsilon, 0),
         charging,
         candidates=count,

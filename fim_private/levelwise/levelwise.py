@@ -591,7 +591,9 @@ class LevelNeeds:
         variance = budget.variance(recipe.items, 1)
         threshold = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
         item_support = (threshold + sigmas * sqrt(variance)) * sqrt(own_items)
-        steps = {"items": item_support / _ITEM_PER_SET if recipe.levels else item_support}
+        steps = {"items": item_support}
+        if recipe.levels:
+            steps["items"] = item_support / _ITEM_PER_SET
         pool_sizes = dict(zip(sizes, recipe.pool, strict=True))
         for size, share in enumerate(recipe.levels, start=2):
             candidates = recipe.most_closed

@@ -84,11 +84,11 @@ class Guarantee:
 def settings(mechanism: Any) -> list[Setting]:
     """Return every setting that the mechanism allows, with small caps."""
     spec = spec_of(mechanism)
-    universes: list[tuple[int | None, str]] = []
-    if spec.universe is not UniverseNeed.LISTED:
-        universes.append((None, "unknown universe"))
-    if spec.universe is not UniverseNeed.COUNTED:
-        universes.append((len(NAMES), "known universe"))
+    universes = [(None, "unknown universe"), (len(NAMES), "known universe")]
+    if spec.universe is UniverseNeed.LISTED:
+        universes = universes[1:]
+    elif spec.universe is UniverseNeed.COUNTED:
+        universes = universes[:1]
     max_itemsets = getattr(mechanism, "max_itemsets", None)
     if spec.universe is UniverseNeed.COUNTED:
         mechanism = replace(mechanism, universe_size=MOST_NEW)
@@ -144,12 +144,17 @@ def _stages_of_tight_margin(
     """Return the guarantees of its rank search, and of its choice at a rank."""
     search_share = mechanism.shared_share + mechanism.step_share
     epsilon, delta = mechanism.selection_epsilon, mechanism.cost.delta
-    choices = []
-    for cap in CAPS:
-        for setting in everywhere[:_UNCAPPED]:
-            choice = replace(setting, mechanism=mechanism.choice(cap))
-            name = f"choice at rank {cap}"
-            choices.append(_private(name, setting.words, epsilon, delta, choice.itemsets))
+    choices = [
+        _private(
+            f"choice at rank {cap}",
+            setting.words,
+            epsilon,
+            delta,
+            replace(setting, mechanism=mechanism.choice(cap)).itemsets,
+        )
+        for cap in CAPS
+        for setting in everywhere[:_UNCAPPED]
+    ]
     return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
 
 

@@ -31,7 +31,7 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.base import universe_levels
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
-from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps, Search, StepNoise
 from fim_private.mechanisms.noisy_max import leader
 from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
@@ -73,7 +73,6 @@ def decay(rate: Fraction, distance: int) -> Decimal:
         return (-number(rate * distance)).exp()
 
 
-@lru_cache(maxsize=1 << 18)
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
     """Return P(Z >= k) for discrete Laplace noise of that scale > 0: docs/privacy.md, (1)."""
     with localcontext(DIGITS):
@@ -174,7 +173,6 @@ def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
 
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank stops."""
-    assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
     slacks: list[tuple[int, int]] = []
     for run in search.runs():
         lead = search.maximum - run.next_support
@@ -183,7 +181,7 @@ def ranks(search: Search) -> Stops:
 
 
 @lru_cache(maxsize=1 << 12)
-def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
+def _stops(noise: StepNoise, slacks: tuple[tuple[int, int], ...]) -> Stops:
     with localcontext(_WIDE):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
         unit, step, shared, below, above, end = _steps(noise)
@@ -206,7 +204,7 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
 
 @lru_cache(maxsize=32)
 def _steps(
-    noise: OneSidedSteps | TwoSidedSteps,
+    noise: StepNoise,
 ) -> tuple[Fraction, int, tuple[Terms, Terms], Decimal, Decimal, int]:
     """Return (unit, step, shared, below, above, end): noise as exponentials of X, which all steps
     of a search share.
@@ -314,7 +312,7 @@ def _over_ranks(stops: Stops, at_rank: Callable[[int | None], Shares]) -> Shares
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
     """Return the distribution of the large margin's draw at a rank; None: no rank stopped."""
-    last = spectrum.universe_size if rank is None else rank
+    last = rank or spectrum.universe_size
     if last is None:
         return {None: _ONE}
     return _softmax(
@@ -562,18 +560,18 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     noise, step = mechanism.noise, mechanism.noise.step_scale
-    sum_of_tails = _ZERO
     with localcontext(DIGITS):
-        # The A with e^{-A/b} / (1 + e^{-1/b}) = chance, for Z and G.
-        reserved = [
-            -number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
+        # The -A with e^{-A/b} / (1 + e^{-1/b}) = chance, of Z and of G.
+        reserved = sum(
+            number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
             for scale, chance in ((noise.maximum_scale, delta / 3), (noise.shared_scale, delta / 6))
+        )
+        margins_left = [
+            mechanism.threshold(rank)
+            - 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
+            + reserved
+            for rank in range(1, last + 1)
         ]
-        for rank in range(1, last + 1):
-            margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
-            left = mechanism.threshold(rank) - margin - sum(reserved)
-            if left > 0:
-                sum_of_tails += (-left / number(step)).exp() / (1 + decay(1 / step, 1))
-            else:
-                sum_of_tails += _ONE
-    return sum_of_tails
+        falls = decay(1 / step, 1)
+        tails = [(-left / number(step)).exp() / (1 + falls) for left in margins_left]
+        return sum((min(tail, _ONE) for tail in tails), _ZERO)

@@ -154,8 +154,8 @@ def learn_box(
         raise ParameterError(
             f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}"
         )
-    listed, columns = table("rows", rows, bits, relation)
-    marks = truths("labels", labels, len(listed))
+    listed, columns = table(rows, bits, relation)
+    marks = truths(labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
     if not rank and relation is Neighbors.REPLACE_ONE:
         raise ParameterError(

@@ -71,12 +71,12 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
     return [*map(int, listed)]
 
 
-def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
+def truths(labels: Iterable[bool], rows: int) -> list[bool]:
     """Return one label, True or 1, False or 0, for each of ``rows`` rows, or raise
     ParameterError.
     """
-    listed = as_list(name, labels)
-    must = f"{parameter(name)} must be"
+    listed = as_list("labels", labels)
+    must = f"{parameter('labels')} must be"
     kinds = {*map(type, listed)}
     are_truths = all(is_whole(kind) or issubclass(kind, bool | np.bool_) for kind in kinds)
     if not are_truths or any(label not in (0, 1) for label in listed):
@@ -91,28 +91,26 @@ def labelled(
 ) -> list[tuple[int, bool]]:
     """Return each value with its label, or raise ParameterError."""
     listed = points("values", values, bits, neighbors)
-    return [*zip(listed, truths("labels", labels, len(listed)), strict=True)]
+    return [*zip(listed, truths(labels, len(listed)), strict=True)]
 
 
-def table(
-    name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str
-) -> tuple[list[list[int]], int]:
+def table(rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
     """Return rows of equally many whole numbers, and the number of columns.
 
     Raises ParameterError for others, and for an empty list.
     """
-    listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
-    check_some(name, listed, neighbors)
+    listed = [points("rows", row, bits, None) for row in as_rows("rows", rows)]
+    check_some("rows", listed, neighbors)
     columns: int = getattr(rows, "shape", (0, 0))[-1]
     if listed:
         columns = len(listed[0])
     if not columns:
         raise ParameterError(
-            f"{parameter(name)} must have at least one number each; where there may be none of "
+            f"{parameter('rows')} must have at least one number each; where there may be none of "
             "them, give an array of the shape (rows, columns)"
         )
     if any(len(row) != columns for row in listed):
-        raise ParameterError(f"{parameter(name)} must have equally many numbers each")
+        raise ParameterError(f"{parameter('rows')} must have equally many numbers each")
     return listed, columns
 
 
@@ -373,19 +371,19 @@ class MajorityPath(_InDomain):
         """Return the cells, from the whole domain on, that have more than half of the values, which
         are ascending.
         """
-        total = len(ordered)
+        total, half = len(ordered), len(ordered) // 2
         stops: list[Stop] = []
         # the cell's first point, and which of the values are in it
         start, first, last = 0, 0, total
         for size in range(self.bits, -1, -1):
-            if last - first <= total // 2:
+            excess = last - first - half
+            if excess < 1:
                 break
             middle = start + (1 << size) // 2
             place = bisect_left(ordered, middle, first, last)
             after = bisect_left(ordered, middle + 1, place, last)
-            excess = last - first - total // 2
             stops.append(Stop(middle, min(after, total - place, excess), excess))
-            if place - first > total // 2:
+            if place - first > half:
                 last = place
             else:
                 start, first = middle, place

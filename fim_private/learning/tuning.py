@@ -57,8 +57,8 @@ def validate(
     Vinterbo, "A stability-based validation procedure for differentially private machine learning"
     (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
-    mechanism, moved, step = _rounded_choice(stability, epsilon)
-    steps = scaled(scores, step)
+    mechanism, moved = _rounded_choice(stability, epsilon)
+    steps = scaled(scores, moved / STEPS)
     randomness = begin(
         "validate",
         exact_neighbors(neighbors),
@@ -74,15 +74,15 @@ def validate(
 
 def _rounded_choice(
     stability: int | Fraction, epsilon: float | Fraction
-) -> tuple[PermuteAndFlip, Fraction, Fraction]:
-    """Return the mechanism for scores in steps, the stability, and one step: a unit moves STEPS."""
+) -> tuple[PermuteAndFlip, Fraction]:
+    """Return the mechanism for scores in steps, and the stability, which is STEPS of them."""
     moved = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
     exact = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
     # A unit may raise one score and lower another, also one that is added: so the constants are
     # those of replace-one.
-    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved, moved / STEPS
+    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved
 
 
 def train_and_validate(
@@ -128,7 +128,7 @@ def train_and_validate(
     check_function("score", score)
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
-    mechanism, moved, step = _rounded_choice(stability, epsilon)
+    mechanism, moved = _rounded_choice(stability, epsilon)
     exact = exact_epsilon(epsilon)
     exact_training = Fraction(0)
     if training is not None and exact_number(training) != 0:
@@ -151,7 +151,7 @@ def train_and_validate(
         models.append(train(candidate))
         must = f"{parameter('score')} must return a whole number or a Fraction"
         scores.append(rational(must, score(models[-1])))
-    chosen = choose_index(scaled(scores, step), mechanism, randomness)
+    chosen = choose_index(scaled(scores, moved / STEPS), mechanism, randomness)
     assert chosen is not None
     if again:
         return chosen, train(chosen)

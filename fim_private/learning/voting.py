@@ -213,11 +213,11 @@ class Vote:
     election: Election
     privacy_unit: str
     private: bool
-    units: int | None = None
-    missing_user: str | None = None
-    where: str | None = None
-    scope: Scope = field(default_factory=Scope)
-    charged: Charged | None = None
+    units: int | None
+    missing_user: str | None
+    where: str | None
+    scope: Scope
+    charged: Charged | None
 
     @property
     def abstained(self) -> bool:

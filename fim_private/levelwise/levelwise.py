@@ -452,19 +452,29 @@ class LevelwiseThreshold:
         codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
         if not len(codes):
             return []
-        pool, deviation = self._counted(
-            NoisyCounts(items, codes, self.budget, randomness),
-            CandidatePool((found.sets,), found.weights),
-            {1: found},
-            recipe.item_count,
-            threshold,
-        )
+
+        def counted(
+            noisy: NoisyCounts, pool: CandidatePool, levels: WeightedBySize, share: Fraction
+        ) -> tuple[CandidatePool, float]:
+            """Return a pool with estimates, in units, and σ of the noise in each.
+
+            The estimates make up for the weight that scaling takes from units.
+            """
+            weights, variance, remaining = noisy.weights_by_histogram(
+                pool, recipe.histogram, share, threshold
+            )
+            estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
+            return estimated, sqrt(variance) / remaining
+
+        noisy = NoisyCounts(items, codes, self.budget, randomness)
+        pool = CandidatePool((found.sets,), found.weights)
+        pool, deviation = counted(noisy, pool, {1: found}, recipe.item_count)
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-pool.estimates[places], kind="stable")]
-        codes, numbers = codes[places], np.arange(len(places), dtype=np.int32)[:, None]
+        numbers = np.arange(len(places), dtype=np.int32)[:, None]
         weights = pool.estimates[places]
         level = WeightedItemsets(numbers, weights, deviation, weights)
-        noisy = NoisyCounts(items, codes, self.budget, randomness)
+        noisy = replace(noisy, codes=codes[places])
         pools = []
         if 1 in self.sought.sizes:
             pool = CandidatePool((level.sets,), level.weights)
@@ -475,7 +485,7 @@ class LevelwiseThreshold:
             most = dict.fromkeys(sizes, recipe.survivors)
             pool = CandidatePool.of_levels(levels, most, union=True)
             if len(pool):
-                pool, deviation = self._counted(noisy, pool, levels, recipe.set_count, threshold)
+                pool, deviation = counted(noisy, pool, levels, recipe.set_count)
                 pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
         sets = [of_size for pool in pools for of_size in pool.sets]
         estimates = [pool.estimates for pool in pools]
@@ -483,24 +493,6 @@ class LevelwiseThreshold:
         if not len(pool):
             return []
         return _named(noisy, pool.at(pool.best(self.sought.count)))
-
-    def _counted(
-        self,
-        noisy: NoisyCounts,
-        pool: CandidatePool,
-        levels: WeightedBySize,
-        share: Fraction,
-        threshold: int,
-    ) -> tuple[CandidatePool, float]:
-        """Return a pool with estimates, in units, and σ of the noise in each.
-
-        The estimates make up for the weight that scaling takes from units.
-        """
-        weights, variance, remaining = noisy.weights_by_histogram(
-            pool, self.recipe.histogram, share, threshold
-        )
-        estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
-        return estimated, sqrt(variance) / remaining
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:

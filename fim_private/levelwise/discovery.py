@@ -72,7 +72,7 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
 
     def information(precision: Floats) -> Floats:
         """Return the information about the coefficients, given the precision of each logarithm."""
-        return np.asarray(x.T @ (x * precision[:, None]) + ridge)
+        return x.T @ (x * precision[:, None]) + ridge
 
     logs = predictions(np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0])
     p, spread = np.exp(logs), 0.3
@@ -241,7 +241,7 @@ class CandidatePool:
         cls, levels: WeightedBySize, most: Mapping[int, int], *, union: bool
     ) -> CandidatePool:
         """Return the candidates of the highest scores, most[size] of each size."""
-        best = [levels.get(size, empty_level(size)).best(count) for size, count in most.items()]
+        best = [levels[size].best(count) for size, count in most.items()]
         estimates = np.concatenate([level.weights for level in best])
         return cls(tuple(level.sets for level in best), estimates, union)
 
@@ -353,7 +353,7 @@ def bins(candidates: int) -> tuple[Int64, Floats]:
         edge = max(edge + 1, int(edge * _BIN_GROWTH))
     first = np.array(edges)
     last = np.append(first[1:] - 1, candidates)
-    return first, np.asarray((first + last) / 2, dtype=np.float64)
+    return first, (first + last) / 2
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def noisy_sums(sums: Int64, variance: Fraction, randomness: Randomness) -> Integ
 
     sums: (n,), in multiples of 1/GRID. variance: σ² of the noise, > 0, in units squared.
     """
-    return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
+    return sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness)
 
 
 def noisy_weights(sums: Int64, variance: Fraction, randomness: Randomness) -> Floats:

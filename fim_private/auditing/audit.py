@@ -24,9 +24,9 @@ from fim_private.auditing.exact import (
     NUMERICAL_ERROR,
     Counts,
     Outcomes,
-    OutputDistribution,
     Pair,
     Setting,
+    Spent,
 )
 from fim_private.dp.arguments import whole_number
 from fim_private.dp.bounds import least_integer
@@ -77,7 +77,7 @@ class Guarantee:
     setting: str
     epsilon: Fraction
     delta: Fraction
-    spent: Callable[[Counts, Counts], Decimal]
+    spent: Spent
     pairs: Sequence[Pair] | None = None
 
 
@@ -253,7 +253,11 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
 
 
 def _private(
-    name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
+    name: str,
+    setting: str,
+    epsilon: Fraction,
+    delta: Fraction,
+    distribution: Callable[[Counts], Outcomes],
 ) -> Guarantee:
     def spent(first: Counts, second: Counts) -> Decimal:
         return exact.hockey_stick(distribution(first), distribution(second), epsilon)

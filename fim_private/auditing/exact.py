@@ -48,7 +48,6 @@ Shares = Stops
 Counts = dict[str, int]  # named itemsets with their supports in units
 Pair = tuple[Counts, Counts]
 Outcomes = dict[Any, Decimal]  # the probability of each
-OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
@@ -173,11 +172,12 @@ def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
 
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank stops."""
-    slacks: list[tuple[int, int]] = []
-    for run in search.runs():
-        lead = search.maximum - run.next_support
-        slacks += ((rank, lead - search.threshold(rank)) for rank in range(run.first, run.last + 1))
-    return dict(_stops(search.noise, tuple(slacks)))
+    slacks = tuple(
+        (rank, search.maximum - run.next_support - search.threshold(rank))
+        for run in search.runs()
+        for rank in range(run.first, run.last + 1)
+    )
+    return dict(_stops(search.noise, slacks))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -351,12 +351,10 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
         scales: Supports, in units, with which a leader is released about as often as not.
         most: How many itemsets a unit supports at most. None stands for no limit.
     """
-    pairs: dict[str, Pair] = {}  # each is yielded once
-    for lead in dict.fromkeys((*scales, 0, 1, 2)):
+    pairs: dict[str, Pair] = {}  # each once
+    for lead in (*scales, 0, 1, 2):
         # A leader, one or two runners-up, and one itemset just below them.
-        for runner, ties in product(
-            dict.fromkeys((0, 1, lead // 2, max(lead - 1, 0), lead)), (1, 2)
-        ):
+        for runner, ties in product((0, 1, lead // 2, max(lead - 1, 0), lead), (1, 2)):
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
             base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
             for raised, lowered in product(_RAISED, ("", *_LOWERED)):

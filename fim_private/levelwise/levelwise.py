@@ -232,10 +232,8 @@ def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> Marks
     for rivals in pool.rivals:
         estimates = pool.estimates[rivals]
         if len(estimates) > count:
-            order = np.argsort(-estimates, kind="stable")
-            first, last = order[: count - 1], estimates[order[count - 1]]
-            least = max(last + _CLEAR * noise, ratio * last)
-            clear[rivals.start + first] = estimates[first] >= least
+            last = np.sort(estimates)[-count]
+            clear[rivals] = estimates >= max(last + _CLEAR * noise, ratio * last)
     return clear
 
 

@@ -83,7 +83,7 @@ class GaussianBudget:
 
     mu_squared: Fraction
     neighbors: str
-    part: Fraction = Fraction(1)
+    part: Fraction
 
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
         """Return σ², in units squared, of the noise on each weight: Δ² divided by the μ² spent.

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.arguments import as_list, exact_number
-from fim_private.dp.cautions import cautions
-from fim_private.dp.charge import charge_list
+from fim_private.dp.charge import begin
 from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.spectrum import SupportSpectrum
@@ -75,17 +74,11 @@ def select(
             f"{parameter('labels')} must not be None: that is what an abstention returns"
         )
     check_mechanism(mechanism)
-    randomness = Randomness.of_seed(seed)
-    if randomness.private:
-        warn(cautions(mechanism.cost), stacklevel=2)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="select",
-        neighbors=getattr(mechanism, "neighbors", ""),
-        cost=mechanism.cost,
-        private=randomness.private,
+    randomness = begin(
+        "select",
+        getattr(mechanism, "neighbors", ""),
+        mechanism.cost,
+        {"ledger": ledger, "dataset": dataset, "unit": unit, "seed": seed},
         rho=TopK(mechanism, 1).choices.rho,
         mechanism=type(mechanism).__name__,
         candidates=len(steps),

@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 from fim_private import options
@@ -23,9 +24,9 @@ from fim_private.auditing.exact import (
     NUMERICAL_ERROR,
     Counts,
     Outcomes,
-    OutputDistribution,
     Pair,
     Setting,
+    Spent,
 )
 from fim_private.dp.arguments import whole_number
 from fim_private.dp.bounds import least_integer
@@ -76,74 +77,64 @@ class Guarantee:
     setting: str
     epsilon: Fraction
     delta: Fraction
-    spent: Callable[[Counts, Counts], Decimal]
+    spent: Spent
     pairs: Sequence[Pair] | None = None
 
 
 def settings(mechanism: Any) -> list[Setting]:
     """Return every setting that the mechanism allows, with small caps."""
     spec = spec_of(mechanism)
-    universes: list[tuple[int | None, str]] = []
-    if spec.universe is not UniverseNeed.LISTED:
-        universes.append((None, "unknown universe"))
-    if spec.universe is not UniverseNeed.COUNTED:
-        universes.append((len(NAMES), "known universe"))
+    universes = [(None, "unknown universe"), (len(NAMES), "known universe")]
+    if spec.universe is UniverseNeed.LISTED:
+        universes = universes[1:]
+    elif spec.universe is UniverseNeed.COUNTED:
+        universes = universes[:1]
     max_itemsets = getattr(mechanism, "max_itemsets", None)
     if spec.universe is UniverseNeed.COUNTED:
         mechanism = replace(mechanism, universe_size=MOST_NEW)
+    elif spec.basket_cap is BasketCap.NEEDED:
+        mechanism = replace(mechanism, max_itemsets=MOST_NEW)
     elif max_itemsets is not None:
-        most = MOST_NEW
-        if spec.basket_cap is not BasketCap.NEEDED:
-            most = min(max_itemsets, _FEW_NEW)
-        mechanism = replace(mechanism, max_itemsets=most)
+        mechanism = replace(mechanism, max_itemsets=min(max_itemsets, _FEW_NEW))
     if spec.rank_cap is RankCap.NONE:
         return [Setting(mechanism, universe, words) for universe, words in universes]
-    capped = []
-    for cap in CAPS:
-        for universe, words in universes:
-            # A known universe is searched to its end, whatever the cap: once is enough.
-            searched_whole = spec.rank_cap is RankCap.SEARCH and universe is not None
-            if cap == CAPS[0] or not searched_whole:
-                subject = replace(mechanism, max_rank=cap)
-                capped.append(Setting(subject, universe, f"{words}, max_rank {cap}"))
-    return capped
-
-
-def most_new(mechanism: Mechanism) -> int | None:
-    """Return how many itemsets one unit may support in an audit; None stands for no limit."""
-    spec = spec_of(mechanism)
-    if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED:
-        return MOST_NEW
-    return None
+    return [
+        Setting(replace(mechanism, max_rank=cap), universe, f"{words}, max_rank {cap}")
+        for cap in CAPS
+        for universe, words in universes
+        # A known universe is searched to its end, whatever the cap: once is enough.
+        if cap == CAPS[0] or universe is None or spec.rank_cap is not RankCap.SEARCH
+    ]
 
 
 def guarantees_of(mechanism: Mechanism) -> list[list[Guarantee]]:
     """Return the guarantees in every setting: a list for the whole, then one for each stage."""
     everywhere, cost = settings(mechanism), mechanism.cost
-    whole = []
-    for setting in everywhere:
-        released = _private("whole", setting.words, cost.epsilon, cost.delta, setting.itemsets)
-        whole.append(_possible(setting.mechanism, released))
-    guarantees = [whole]
+    guarantees = [
+        [
+            _private("whole", setting.words, cost.epsilon, cost.delta, setting.itemsets)
+            for setting in everywhere
+        ]
+    ]
     theorem = vars(type(mechanism)).get("bounded_range")  # none is inherited
     if theorem:
-        guarantees.append(_bounded_ranges(theorem, cost.epsilon, everywhere))
+        name = f"bounded range ({theorem})"
+        guarantees.append(
+            [
+                Guarantee(
+                    name,
+                    setting.words,
+                    cost.epsilon,
+                    _NONE,
+                    partial(setting.excess_range, cost.epsilon),
+                )
+                for setting in everywhere
+            ]
+        )
     if isinstance(mechanism, TightMargin):
-        return guarantees + _stages_of_tight_margin(mechanism, everywhere)
+        guarantees += _stages_of_tight_margin(mechanism, everywhere)
     if isinstance(mechanism, LargeMargin):
-        return guarantees + _stages_of_large_margin(mechanism, everywhere)
-    return guarantees
-
-
-def _bounded_ranges(
-    theorem: str, epsilon: Fraction, everywhere: Sequence[Setting]
-) -> list[Guarantee]:
-    """Return the bounded range that the theorem promises, in every setting."""
-    name, guarantees = f"bounded range ({theorem})", []
-    for setting in everywhere:
-        excess = exact.excess_range(setting, epsilon)
-        guarantee = Guarantee(name, setting.words, epsilon, _NONE, excess)
-        guarantees.append(_possible(setting.mechanism, guarantee))
+        guarantees += _stages_of_large_margin(mechanism, everywhere)
     return guarantees
 
 
@@ -153,12 +144,17 @@ def _stages_of_tight_margin(
     """Return the guarantees of its rank search, and of its choice at a rank."""
     search_share = mechanism.shared_share + mechanism.step_share
     epsilon, delta = mechanism.selection_epsilon, mechanism.cost.delta
-    choices = []
-    for cap in CAPS:
-        for setting in everywhere[:_UNCAPPED]:
-            choice = replace(setting, mechanism=mechanism.choice(cap))
-            name = f"choice at rank {cap}"
-            choices.append(_private(name, setting.words, epsilon, delta, choice.itemsets))
+    choices = [
+        _private(
+            f"choice at rank {cap}",
+            setting.words,
+            epsilon,
+            delta,
+            replace(setting, mechanism=mechanism.choice(cap)).itemsets,
+        )
+        for cap in CAPS
+        for setting in everywhere[:_UNCAPPED]
+    ]
     return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
 
 
@@ -167,77 +163,74 @@ def _stages_of_large_margin(
 ) -> list[list[Guarantee]]:
     """Return the steps of Theorems 1 to 3 (docs/privacy.md), each with its share of the whole."""
     epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
-    third = epsilon / 3
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    search_epsilon = epsilon / 2 if replaced else epsilon / 4
-    naming_epsilon = epsilon / 3 if replaced else epsilon / 6
+    third, moved = epsilon / 3, Neighbors(mechanism.neighbors).changed_units
     tails = exact.step_tails(mechanism, 8)
-    maximum = Guarantee("noisy maximum", "", third, _NONE, exact.noisy_maximum(mechanism, third))
-    noise = Guarantee(
-        "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
-    )
-    margins = [
-        Guarantee("margin", setting.words, _NONE, 2 * delta / 3, exact.bad_stop(setting))
-        for setting in everywhere
+    draws = [
+        Guarantee(
+            f"draw at rank {rank}",
+            setting.words,
+            third,
+            delta / 3,
+            partial(setting.good_draw, rank, third),
+        )
+        for setting in everywhere[:_UNCAPPED]
+        for rank in (1, 2, 3)
     ]
-    draws = []
-    for setting in everywhere[:_UNCAPPED]:
-        for rank in (1, 2, 3):
-            drawn = exact.good_draw(mechanism, setting.universe, rank, third)
-            draws.append(Guarantee(f"draw at rank {rank}", setting.words, third, delta / 3, drawn))
     return [
-        [maximum],
-        _searches(mechanism, everywhere, search_epsilon),
-        [noise],
-        margins,
+        [Guarantee("noisy maximum", "", third, _NONE, exact.noisy_maximum(mechanism, third))],
+        _searches(mechanism, everywhere, moved * epsilon / 4),
+        [
+            Guarantee(
+                "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
+            )
+        ],
+        [
+            Guarantee("margin", setting.words, _NONE, 2 * delta / 3, setting.bad_stop)
+            for setting in everywhere
+        ],
         [*draws, _hard_draw(mechanism, third, delta / 3)],
-        [_named_draw(mechanism, naming_epsilon)],
+        [_named_draw(mechanism, moved * epsilon / 6)],
     ]
 
 
 def _searches(
     mechanism: LargeMargin | TightMargin, everywhere: Sequence[Setting], epsilon: Fraction
 ) -> list[Guarantee]:
-    """Return the guarantee of the rank search in every setting, and where it is used up."""
-    guarantees = []
-    for setting in everywhere:
-        ranks = exact.stopping_rank(setting)
-        guarantees.append(_private("rank search", setting.words, epsilon, _NONE, ranks))
-    return [*guarantees, _hard_search(mechanism, epsilon)]
+    """Return the guarantee of the rank search in every setting, and where it is used up.
 
-
-def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
-    """Return the guarantee of the search where it is used up: on steps that stop, but the last.
-
-    It holds for any thresholds. Here they are 0 up to rank 4, which ought to stop, and then high.
-    At the last rank all noise lies to one side.
+    That is on steps that stop, but the last. It holds for any thresholds. Here they are 0 up to
+    rank 4, which ought to stop, and then high. At the last rank all noise lies to one side.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
+    lacking = Neighbors(mechanism.neighbors).changed_units
+    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
 
     def threshold(rank: int) -> int:
         return 0 if rank < 5 else 2 * unit
 
-    def distribution(counts: Counts) -> Outcomes:
+    def ranks(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
         return exact.ranks(replace(search, threshold=threshold, last_rank=5))
 
-    lacking = 2 if replaced else 1
-    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
-    after = _changed(mechanism, before, "af", "bcde")
-    hard = _private("rank search", "thresholds for the worst", epsilon, _NONE, distribution)
-    return replace(hard, pairs=[(before, after)])
+    hard = _private("rank search", "thresholds for the worst", epsilon, _NONE, ranks)
+    pair = exact.changed(mechanism.neighbors, before, "af", "bcde")
+    return [
+        *(
+            _private("rank search", setting.words, epsilon, _NONE, setting.stopping_rank)
+            for setting in everywhere
+        ),
+        replace(hard, pairs=[pair]),
+    ]
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
     """Return the guarantee of the draw where it is used up: one itemset rises, no other does."""
-    support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
+    rank = len(NAMES)
+    support = math.ceil(2 * exact.margin_certified(mechanism, rank))
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
-    after = _changed(mechanism, before, "a", NAMES[1:])
-    spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
-    return Guarantee(
-        f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)]
-    )
+    pairs = [exact.changed(mechanism.neighbors, before, "a", NAMES[1:])]
+    spent = partial(Setting(mechanism, None).good_draw, rank, epsilon)
+    return Guarantee(f"draw at rank {rank}", "unknown universe", epsilon, delta, spent, pairs)
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
@@ -249,47 +242,22 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     support = math.ceil(12 / exact_epsilon(mechanism.epsilon))
     mostly_new = dict.fromkeys(NAMES, 0) | {"a": support, "b": 2}
     all_high = dict.fromkeys(NAMES, support)
-    not_b = [name for name in NAMES if name != "b"]
     pairs = [
-        (mostly_new, _changed(mechanism, mostly_new, not_b, "b")),
-        (all_high, _changed(mechanism, all_high, "a", NAMES[1:])),
+        exact.changed(mechanism.neighbors, mostly_new, {*NAMES} - {"b"}, "b"),
+        exact.changed(mechanism.neighbors, all_high, "a", NAMES[1:]),
     ]
-    spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
+    spent = partial(Setting(mechanism, None).drawn_by_both, len(NAMES), epsilon)
     return Guarantee(
         "draw of what both name", "unknown universe, all ranks", epsilon, _NONE, spent, pairs
     )
 
 
-def _changed(
-    mechanism: Mechanism, counts: Counts, raised: Sequence[str], lowered: Sequence[str]
-) -> Counts:
-    """Return the supports after some itemsets gain a unit.
-
-    Others lose one, if units are replaced.
-    """
-    if Neighbors(mechanism.neighbors) is not Neighbors.REPLACE_ONE:
-        lowered = ""
-    return {
-        name: support + (name in raised) - (name in lowered) for name, support in counts.items()
-    }
-
-
-def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Return the guarantee on those changes alone that a unit of so few itemsets can make."""
-    most = getattr(mechanism, "max_itemsets", None)
-    if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
-        return guarantee
-
-    def spent(first: Counts, second: Counts) -> Decimal:
-        if exact.are_neighbors(first, second, mechanism.neighbors, most):
-            return guarantee.spent(first, second)
-        return Decimal(0)
-
-    return replace(guarantee, spent=spent)
-
-
 def _private(
-    name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
+    name: str,
+    setting: str,
+    epsilon: Fraction,
+    delta: Fraction,
+    distribution: Callable[[Counts], Outcomes],
 ) -> Guarantee:
     def spent(first: Counts, second: Counts) -> Decimal:
         return exact.hockey_stick(distribution(first), distribution(second), epsilon)
@@ -380,30 +348,27 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
         neighbors: The relation that the guarantee is about.
     """
     specs = registry.single()
+    names = ["all", *specs]
     if name in registry.MECHANISMS and name not in specs:
         raise ParameterError(
             f"{name} has many steps, which the tests audit one by one (docs/privacy.md, Theorem "
-            f"{registry.MECHANISMS[name].theorem}); give {parameter('mechanism')} all, "
-            f"{', '.join(specs)}"
+            f"{registry.MECHANISMS[name].theorem}); give {parameter('mechanism')} "
+            f"{', '.join(names)}"
         )
-    if name != "all" and name not in specs:
+    if name not in names:
         raise ParameterError(
-            f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}"
+            f"{parameter('mechanism')} must be one of {', '.join(names)}, not {shown(name)}"
         )
     exact_delta = exact_delta_or_zero(delta)
     sole_name = None if name == "all" else name
     registry.check_delta(exact_delta, sole_name, listed=True)
     mechanisms: list[Mechanism] = []
-    for spec_name, spec in specs.items():
-        if name not in ("all", spec_name) or (spec.spends_delta and not exact_delta):
-            continue
-        # `settings` makes caps small
-        candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
-        cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
-        public = PublicParameters(
-            (1,), 1, neighbors, candidates, candidates is not None, max_basket=cap
-        )
-        mechanisms.append(registry.build(spec, epsilon, delta, public))
+    for spec in specs.values():
+        if name in ("all", spec.name) and (exact_delta or not spec.spends_delta):
+            # `settings` makes caps small
+            cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
+            public = PublicParameters((1,), 1, neighbors, len(NAMES), named=True, max_basket=cap)
+            mechanisms.append(registry.build(spec, epsilon, delta, public))
     return mechanisms
 
 
@@ -427,16 +392,20 @@ def audit(
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
     cost = mechanism.cost
-    for name, limit, value, fits in (
-        ("epsilon", f"at most {LARGEST_EPSILON}", cost.epsilon, cost.epsilon <= LARGEST_EPSILON),
-        ("delta", f"at least {LEAST_DELTA}", cost.delta, not 0 < cost.delta < LEAST_DELTA),
-    ):
-        if not fits:
-            why = f"the audit is exact to {NUMERICAL_ERROR}"
-            raise ParameterError(
-                f"{parameter(name)} must be {limit} to be audited, not {value!r} ({why})"
-            )
-    neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
+    if cost.epsilon > LARGEST_EPSILON:
+        raise ParameterError(
+            f"{parameter('epsilon')} must be at most {LARGEST_EPSILON} to be audited, "
+            f"not {cost.epsilon!r} (the audit is exact to {NUMERICAL_ERROR})"
+        )
+    if 0 < cost.delta < LEAST_DELTA:
+        raise ParameterError(
+            f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, "
+            f"not {cost.delta!r} (the audit is exact to {NUMERICAL_ERROR})"
+        )
+    # How many itemsets one unit may support; None stands for no limit.
+    limits = vars(settings(mechanism)[0].mechanism)
+    most = limits.get("universe_size", limits.get("max_itemsets"))
+    neighbors, scales = mechanism.neighbors, _scales(mechanism)
     pairs = [*exact.structured_pairs(neighbors, scales, most)]
     pairs += exact.random_pairs(neighbors, scales, most, trials, seed)
     stages = guarantees_of(mechanism)
@@ -456,14 +425,14 @@ def _worst(
 ) -> Finding:
     """Return the guarantee and the pair that use up most. Before each pair, tick is called."""
 
-    def all_spent() -> Iterator[tuple[Decimal, Guarantee, Pair]]:
+    def all_spent() -> Iterator[tuple[Decimal, Guarantee, Counts, Counts]]:
         for guarantee in guarantees:
-            for before, after in guarantee.pairs or pairs:
+            for pair in guarantee.pairs or pairs:
                 tick()
-                yield guarantee.spent(before, after), guarantee, (before, after)
-                yield guarantee.spent(after, before), guarantee, (after, before)
+                for first, second in (pair, pair[::-1]):
+                    yield guarantee.spent(first, second), guarantee, first, second
 
-    spent, guarantee, (first, second) = max(all_spent(), key=lambda finding: finding[0])
+    spent, guarantee, first, second = max(all_spent(), key=itemgetter(0))
     epsilon, delta, most = (
         float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent)
     )
@@ -476,11 +445,11 @@ def _scales(mechanism: Mechanism) -> list[int]:
     """Return the supports that release a single itemset with probability 0.1, 0.5 and 0.99."""
     setting = settings(mechanism)[0]
 
-    def is_released(support: int, chance: float) -> bool:
+    def is_released(chance: float, support: int) -> bool:
         if support >= _LARGEST_SCALE:
             return True
         spectrum = SupportSpectrum.from_supports([support], setting.universe)
         outcomes = setting.mechanism.distribution(spectrum)
         return bool(outcomes.probabilities[outcomes.levels == support].sum() >= chance)
 
-    return [least_integer(partial(is_released, chance=chance), 1) for chance in (0.1, 0.5, 0.99)]
+    return [least_integer(partial(is_released, chance), 1) for chance in (0.1, 0.5, 0.99)]

@@ -8,16 +8,14 @@ bounds how far a divergence is off.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache, reduce
-from itertools import product
-from typing import Any, NamedTuple
-
-import numpy as np
+from itertools import pairwise, product
+from typing import Any
 
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness, distinct_integers
@@ -31,13 +29,16 @@ from fim_private.mechanisms import (
     TightMargin,
     margins,
 )
+from fim_private.mechanisms.base import universe_levels
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
-from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps, Search, StepNoise
 from fim_private.mechanisms.noisy_max import leader
 from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
+# For factors of products that are no probabilities themselves.
+_WIDE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 NUMERICAL_ERROR = 1e-30
 
 # The probability of each stopping rank, None for none; and of each level, all its itemsets
@@ -47,16 +48,15 @@ Shares = Stops
 Counts = dict[str, int]  # named itemsets with their supports in units
 Pair = tuple[Counts, Counts]
 Outcomes = dict[Any, Decimal]  # the probability of each
-OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 _RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
 _LOWERED = ("a", "ab", "bcd", "efgh")
-# From this x on, e^-x is below 1e-36.
-_REACH = 83
 # Stands for infinity where a finite number is needed that a float can hold.
 _UNBOUNDED = Decimal("1e300")
+# Stands for infinity where an integer is needed: no noise comes near, and e^-x is 0 there.
+_FAR = 1 << 200
 _ZERO, _ONE = Decimal(0), Decimal(1)
 
 
@@ -68,11 +68,10 @@ def number(x: Fraction) -> Decimal:
 @lru_cache(maxsize=1 << 18)
 def decay(rate: Fraction, distance: int) -> Decimal:
     """Return e^{-rate * distance}, to 60 digits."""
-    with localcontext(DIGITS):
+    with localcontext(_WIDE):
         return (-number(rate * distance)).exp()
 
 
-@lru_cache(maxsize=1 << 18)
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
     """Return P(Z >= k) for discrete Laplace noise of that scale > 0: docs/privacy.md, (1)."""
     with localcontext(DIGITS):
@@ -95,122 +94,74 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
 
 # On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or
 # geometric noise is a number, or an exponential of x, or one less the other. Products of them are
-# finite sums C e^{-u (p + g x)}, and the sum of each over the stretch is a geometric one: nothing
-# is cut off, however wide the noise is. Here such a sum is, by slope g, (p, C), with whole numbers
-# p and g. In a stretch p + g x >= 0 for each.
-Terms = dict[int, tuple[int, Decimal]]
+# finite sums of exponentials C e^{-u g x}, and the sum of each over the stretch is a geometric one:
+# nothing is cut off, however wide the noise is. Where a uniform number t orders what is equal, a
+# term is C t^k e^{-u g x}, integrated over t from 0 to 1. Here such a sum is C by (g, k), whole
+# numbers, and u is a rate that all others are multiples of.
+Terms = dict[tuple[int, int], Decimal]
 
 
-class Stretch(NamedTuple):
-    """The integers from first to last, both inclusive; None where there is no end."""
-
-    first: int | None
-    last: int | None
-
-    def left_of(self, edge: int) -> bool:
-        """Whether it lies below an edge, which is not inside of it."""
-        return self.first is None or self.first < edge
+def stretches(bounds: Iterable[int], end: int = _FAR) -> list[range]:
+    """Return all integers below the end, in stretches that begin at the bounds."""
+    inside = sorted({bound for bound in bounds if bound < end})
+    return [range(first, following) for first, following in pairwise([-_FAR, *inside, end])]
 
 
-def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
-    """Yield all integers up to the end (None: no end), in stretches that begin at the bounds."""
-    inside = sorted({bound for bound in bounds if end is None or bound <= end})
-    yield from map(Stretch, [None, *inside], [*(bound - 1 for bound in inside), end])
+def times(terms: Terms, factor: Terms) -> Terms:
+    """Return the product of two sums of exponentials."""
+    result: Terms = defaultdict(Decimal)
+    for (slope, power), coefficient in factor.items():
+        for (term_slope, term_power), term_coefficient in terms.items():
+            result[slope + term_slope, power + term_power] += coefficient * term_coefficient
+    return result
 
 
-class Exponentials:
-    """Exponentials of whole multiples of a unit rate: the rates > 0 are such multiples."""
-
-    def __init__(self, *rates: Fraction) -> None:
-        whole = math.lcm(*(rate.denominator for rate in rates))
-        unit = Fraction(math.gcd(*(int(rate * whole) for rate in rates)), whole)
-        # how many units each of the rates is
-        self.multiples = tuple(int(rate / unit) for rate in rates)
-        self.decay = lru_cache(maxsize=1 << 16)(lambda units: decay.__wrapped__(unit, units))
-        self._all_from = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
-
-    def times(self, terms: Terms, factor: Terms) -> Terms:
-        """Return the product of two sums."""
-        product: Terms = {}
-        for slope, (exponent, coefficient) in factor.items():
-            for term_slope, (term_exponent, term_coefficient) in terms.items():
-                key = slope + term_slope
-                least = exponent + term_exponent
-                value = coefficient * term_coefficient
-                before, known = product.get(key, (least, _ZERO))
-                lower = min(before, least)
-                total = known * self.decay(before - lower) + value * self.decay(least - lower)
-                product[key] = lower, total
-        return product
-
-    def total(self, terms: Terms, stretch: Stretch) -> Decimal:
-        """Return the sum over the integers of a stretch; all terms decay where it has no end."""
-        total = _ZERO
-        first, last = stretch
-        for slope, (exponent, coefficient) in terms.items():
-            start = last if slope < 0 else first  # the end at which the term is largest
-            assert start is not None
-            value = coefficient * self.decay(exponent + slope * start)
-            if slope:
-                value *= self._all_from(abs(slope))
-            if first is not None and last is not None:
-                length = last - first + 1
-                value *= 1 - self.decay(abs(slope) * length) if slope else length
-            total += value
-        return total
+def total(terms: Terms, unit: Fraction, stretch: range) -> Decimal:
+    """Return the sum of the integrals over a stretch; all terms decay where it has no end."""
+    result = _ZERO
+    for (slope, power), coefficient in terms.items():
+        series = Decimal(stretch.stop - stretch.start)
+        if slope:
+            change = decay(unit, slope * stretch.start) - decay(unit, slope * stretch.stop)
+            series = change / (1 - decay(unit, slope))
+        result += coefficient * series / (power + 1)
+    return result
 
 
-@lru_cache(maxsize=32)
-def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
-    """Return the (node, weight) of Gauss and Legendre's rule on [0, 1], exact below this degree."""
-    count = degree // 2 + 1
-    rule = []
-    with localcontext(DIGITS):
-        for guess in np.polynomial.legendre.leggauss(count)[0].tolist():
-            x = Decimal(guess)
-            for _ in range(4):  # Newton's method doubles the 15 digits each time
-                before, here = Decimal(1), x
-                for k in range(2, count + 1):
-                    before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
-                slope = count * (x * here - before) / (x * x - 1)
-                x -= here / slope
-            rule.append(((1 + x) / 2, 1 / ((1 - x * x) * slope * slope)))
-    return rule
+def _of_others(
+    factors: Mapping[int, Terms], counts: Mapping[int, int], level: int, start: Terms
+) -> Terms:
+    """Return the product of a start and the factors of all itemsets but one of a level."""
+    copies = Counter(counts) - Counter([level])
+    return reduce(times, map(factors.__getitem__, copies.elements()), start)
 
 
-@lru_cache(maxsize=1 << 12)
-def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decimal]:
-    """Return the probability of each level (distance from c(1), multiplicity) to be the highest.
+def _highest(counts: dict[int, int], scale: Fraction) -> Shares:
+    """Return the probability of each level to be that of the highest noisy support.
 
-    A uniform number orders equal noisy supports. An itemset is below noisy support v and number x
-    with probability F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral
-    over x of m P(Z = …) / F Π F^m. On a stretch of v on which no v + distance changes its sign, all
-    of these are sums of exponentials of v.
+    A uniform number orders equal noisy supports. An itemset is below noisy support v and number t
+    with probability F(t) = P(Z < v + distance) + t P(Z = v + distance), with its distance from
+    c(1): sum over v the integral over t of m P(Z = …) / F Π F^m. On a stretch of v on which no v +
+    distance changes its sign, all of these are sums of exponentials of v.
     """
-    with localcontext(DIGITS):
-        sums = Exponentials(1 / scale)
-        falls = decay(1 / scale, 1)
-        shares = [_ZERO for _ in levels]
-
-        def below(distance: int, x: Decimal, stretch: Stretch) -> Terms:
-            if stretch.left_of(-distance):
-                return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
-            return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
-
-        for x, weight in gauss(sum(m for _, m in levels)):
-            for stretch in stretches({-distance for distance, _ in levels}):
-                lower = [below(distance, x, stretch) for distance, _ in levels]
-                ties = []
-                for terms, (_, m) in zip(lower, levels, strict=True):
-                    ties += [terms] * (m - 1)
-                all_ties = reduce(sums.times, ties, {0: (0, _ONE)})
-                for place, (distance, m) in enumerate(levels):
-                    side = -1 if stretch.left_of(-distance) else 1
-                    here: Terms = {side: (side * distance, (1 - falls) / (1 + falls))}
-                    factors = [*lower[:place], *lower[place + 1 :], here]
-                    product = reduce(sums.times, factors, all_ties)
-                    shares[place] += weight * m * sums.total(product, stretch)
-        return shares
+    rate, highest = 1 / scale, max(counts)
+    shares: Shares = {None: _ZERO} | dict.fromkeys(counts, _ZERO)
+    with localcontext(_WIDE):
+        falls = decay(rate, 1)
+        for stretch in stretches(level - highest for level in counts):
+            below: dict[int, Terms] = {}
+            equal: dict[int, Terms] = {}
+            for level in counts:
+                side = -1 if stretch.start < level - highest else 1
+                tail = decay(rate, side * (highest - level)) / (1 + falls)
+                equal[level] = {(side, 0): tail * (1 - falls)}
+                below[level] = {(side, 1): tail * (1 - falls), (side, 0): tail * falls}
+                if side > 0:
+                    below[level] |= {(0, 0): _ONE, (1, 0): -tail}
+            for level, m in counts.items():
+                terms = _of_others(below, counts, level, equal[level])
+                shares[level] += m * total(terms, rate, stretch)
+    return shares
 
 
 # Given the noise X that all steps of a search share, the steps are independent (docs/privacy.md,
@@ -221,65 +172,68 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
 
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank stops."""
-    assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
-    slacks: list[tuple[int, int]] = []
-    for run in search.runs():
-        lead = search.maximum - run.next_support
-        slacks += ((rank, lead - search.threshold(rank)) for rank in range(run.first, run.last + 1))
-    return dict(_stops(search.noise, tuple(slacks)))
+    slacks = tuple(
+        (rank, search.maximum - run.next_support - search.threshold(rank))
+        for run in search.runs()
+        for rank in range(run.first, run.last + 1)
+    )
+    return dict(_stops(search.noise, slacks))
 
 
 @lru_cache(maxsize=1 << 12)
-def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
-    with localcontext(DIGITS):
+def _stops(noise: StepNoise, slacks: tuple[tuple[int, int], ...]) -> Stops:
+    with localcontext(_WIDE):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        sums, step, shared, below, above, last = _steps(noise)
-        for stretch in stretches({0, *(-slack for _, slack in slacks)}, last):
-            alive = shared[not stretch.left_of(0)]
-            left = sums.total(alive, stretch)
+        unit, step, shared, below, above, end = _steps(noise)
+        for stretch in stretches((0, *(-slack for _, slack in slacks)), end):
+            alive = shared[stretch.start >= 0]
+            left = total(alive, unit, stretch)
             for rank, slack in slacks:
-                if stretch.left_of(-slack):
-                    stop = sums.total(sums.times(alive, {-step: (-step * slack, below)}), stretch)
-                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -below)})
+                if stretch.start < -slack:
+                    chance = below * decay(unit, -step * slack)
+                    stop = total(times(alive, {(-step, 0): chance}), unit, stretch)
+                    alive = times(alive, {(0, 0): _ONE, (-step, 0): -chance})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = sums.times(alive, {step: (step * slack, above)}) if above else {}
-                    stop = left - sums.total(alive, stretch)
+                    alive = times(alive, {(step, 0): above * decay(unit, step * slack)})
+                    stop = left - total(alive, unit, stretch)
                 stops[rank] += stop
                 left -= stop
-                if not alive:
-                    break
-            stops[None] += sums.total(alive, stretch)
+            stops[None] += total(alive, unit, stretch)
         return stops
 
 
 @lru_cache(maxsize=32)
 def _steps(
-    noise: OneSidedSteps | TwoSidedSteps,
-) -> tuple[Exponentials, int, tuple[Terms, Terms], Decimal, Decimal, int | None]:
-    """Return (sums, step, shared, below, above, last): noise as exponentials of X, which all steps
+    noise: StepNoise,
+) -> tuple[Fraction, int, tuple[Terms, Terms], Decimal, Decimal, int]:
+    """Return (unit, step, shared, below, above, end): noise as exponentials of X, which all steps
     of a search share.
 
-    shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A
-    step stops with probability below e^{u step (slack + X)} where slack + X < 0, and else goes on
-    with above e^{-u step (slack + X)}. X = -G <= 0, and a step stops certainly from slack + X = 0
-    on; or X = Z - G, and each step has Laplace noise.
+    shared: the probability of X below 0, and from 0 on; end: above its largest value. A step stops
+    with probability below e^{unit step (slack + X)} where slack + X < 0, and else goes on with
+    above e^{-unit step (slack + X)}. X = -G <= 0, and a step stops certainly from slack + X = 0 on;
+    or X = Z - G, and each step has Laplace noise.
     """
     if isinstance(noise, OneSidedSteps):
-        sums = Exponentials(noise.shared_rate, noise.step_rate)
-        rate, step = sums.multiples
-        falling: Terms = {-rate: (0, 1 - decay(noise.shared_rate, 1))}
-        return sums, step, (falling, falling), _ONE, _ZERO, 0
-    scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
-    sums = Exponentials(*(1 / scale for scale in scales))
-    *of_shared, step = sums.multiples
-    a, b, falls = (decay(1 / scale, 1) for scale in scales)
+        unit, (step, shared) = _multiples(noise.step_rate, noise.shared_rate)
+        falling = {(-shared, 0): 1 - decay(unit, shared)}
+        return unit, step, (falling, falling), _ONE, _ZERO, 1
+    scales = noise.step_scale, noise.maximum_scale, noise.shared_scale
+    unit, (step, maximum, shared) = _multiples(*(1 / scale for scale in scales))
+    falls, a, b = (decay(unit, slope) for slope in (step, maximum, shared))
     # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
-    weights = [
-        (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))
-    ]
-    terms = [(rate, (0, weight)) for rate, weight in zip(of_shared, weights, strict=True)]
-    left, right = ({side * rate: term for rate, term in terms} for side in (-1, 1))
-    return sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None
+    right = {
+        (slope, 0): (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x))
+        for slope, x, y in ((maximum, a, b), (shared, b, a))
+    }
+    left = {(-slope, 0): weight for (slope, _), weight in right.items()}
+    return unit, step, (left, right), falls / (1 + falls), 1 / (1 + falls), _FAR
+
+
+def _multiples(*rates: Fraction) -> tuple[Fraction, list[int]]:
+    """Return a unit rate, and how many units each of the rates is."""
+    unit = Fraction(1, math.lcm(*(rate.denominator for rate in rates)))
+    return unit, [int(rate / unit) for rate in rates]
 
 
 def distribution(
@@ -314,13 +268,9 @@ def distribution(
                 )
                 return {level: clears, None: 1 - clears}
             case PermuteAndFlip():
-                return _first_accepted(_universe(spectrum), mechanism)
+                return _first_accepted(_universe(spectrum), mechanism.rate)
             case MaxOfLaplaces():
-                counts = _universe(spectrum)
-                distances = tuple((max(counts) - level, m) for level, m in counts.items())
-                return {None: _ZERO} | dict(
-                    zip(counts, highest_shares(mechanism.scale, distances), strict=True)
-                )
+                return _highest(_universe(spectrum), mechanism.scale)
             case ExponentialWeights():
                 shares = _weighed(mechanism, spectrum)
                 # its level 0 is the unnamed outcome
@@ -332,22 +282,19 @@ def distribution(
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
     """Return the multiplicity of each support, 0 included if an itemset has it."""
-    counts = dict(spectrum.levels())
-    zeros = spectrum.zero_multiplicity()
-    if zeros:
-        counts[0] = zeros
-    return counts
+    return {support: m for support, m in universe_levels(spectrum, "audited") if m}
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
     """Return the probabilities of candidates with weights multiplicity * exp(rate * support)."""
     highest = max(candidate.support for candidate in candidates)
-    shares: Shares = {None: _ZERO}
+    weights: Shares = defaultdict(Decimal, {None: _ZERO})
     for candidate in candidates:
-        weight = candidate.multiplicity * decay(rate, highest - candidate.support)
-        shares[candidate.level] = shares.get(candidate.level, _ZERO) + weight
-    total = sum(shares.values(), _ZERO)
-    return {level: weight / total for level, weight in shares.items()}
+        weights[candidate.level] += candidate.multiplicity * decay(
+            rate, highest - candidate.support
+        )
+    whole = sum(weights.values())
+    return {level: weight / whole for level, weight in weights.items()}
 
 
 def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares:
@@ -356,16 +303,16 @@ def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares
 
 def _over_ranks(stops: Stops, at_rank: Callable[[int | None], Shares]) -> Shares:
     """Return the mixture of the distributions at the ranks at which a search may stop."""
-    shares: Shares = {None: _ZERO}
+    shares: Shares = defaultdict(Decimal, {None: _ZERO})
     for rank, chance in stops.items():
         for level, share in at_rank(rank).items():
-            shares[level] = shares.get(level, _ZERO) + chance * share
+            shares[level] += chance * share
     return shares
 
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
     """Return the distribution of the large margin's draw at a rank; None: no rank stopped."""
-    last = spectrum.universe_size if rank is None else rank
+    last = rank or spectrum.universe_size
     if last is None:
         return {None: _ONE}
     return _softmax(
@@ -374,21 +321,20 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
     )
 
 
-def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
+def _first_accepted(counts: dict[int, int], rate: Fraction) -> Shares:
     """Return ∫ m p/(1 - pt) Π (1 - pt)^m over t in [0, 1] for each level (Theorem 9).
 
-    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
+    The integrands are polynomials.
     """
-    accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
-    all_others_wait = dict.fromkeys(counts, _ZERO)
-    for t, weight in gauss(sum(counts.values())):
-        waiting = {level: 1 - chance * t for level, chance in accepted.items()}
-        all_wait = weight * math.prod(waiting[level] ** m for level, m in counts.items())
-        for level in counts:
-            all_others_wait[level] += all_wait / waiting[level]
-    return {None: _ZERO} | {
-        level: m * accepted[level] * all_others_wait[level] for level, m in counts.items()
+    accepted = {level: decay(rate, max(counts) - level) for level in counts}
+    waiting: dict[int, Terms] = {
+        level: {(0, 0): _ONE, (0, 1): -chance} for level, chance in accepted.items()
     }
+    shares: Shares = {None: _ZERO}
+    for level, m in counts.items():
+        terms = _of_others(waiting, counts, level, {(0, 0): accepted[level]})
+        shares[level] = m * total(terms, rate, range(1))
+    return shares
 
 
 # Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit
@@ -405,34 +351,31 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
         scales: Supports, in units, with which a leader is released about as often as not.
         most: How many itemsets a unit supports at most. None stands for no limit.
     """
-    pairs: dict[str, Pair] = {}  # each is yielded once
-    lowerings = [""]
-    if neighbors == Neighbors.REPLACE_ONE:
-        lowerings += _LOWERED
-    changes = [*product(_RAISED, lowerings)]
-    for lead in dict.fromkeys((*scales, 0, 1, 2)):
+    pairs: dict[str, Pair] = {}  # each once
+    for lead in (*scales, 0, 1, 2):
         # A leader, one or two runners-up, and one itemset just below them.
-        for runner, ties in product(
-            dict.fromkeys((0, 1, lead // 2, max(lead - 1, 0), lead)), (1, 2)
-        ):
+        for runner, ties in product((0, 1, lead // 2, max(lead - 1, 0), lead), (1, 2)):
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
             base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
-            for raised, lowered in changes:
-                pair = _pair(base, raised[:most], lowered[:most])
-                if pair is not None:
-                    pairs.setdefault(str(pair), pair)
-    return iter(pairs.values())
+            for raised, lowered in product(_RAISED, ("", *_LOWERED)):
+                pair = changed(neighbors, base, raised[:most], lowered[:most])
+                pairs[str(pair)] = pair
+    return (pair for pair in pairs.values() if pair[0] != pair[1])
 
 
-def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
-    """Return data before and after a unit swaps lowered for raised itemsets; None if equal."""
+def changed(
+    neighbors: str, base: Counts, raised: Collection[str], lowered: Collection[str]
+) -> Pair:
+    """Return data before and after a unit has the raised itemsets, and no longer the lowered ones.
+
+    Only a unit that is replaced lowers any, and those it has had before.
+    """
+    if neighbors != Neighbors.REPLACE_ONE:
+        lowered = ""
     before = {name: support + (name in lowered and not support) for name, support in base.items()}
-    after = {
+    return before, {
         name: support + (name in raised) - (name in lowered) for name, support in before.items()
     }
-    if before == after:
-        return None
-    return before, after
 
 
 def random_pairs(
@@ -456,20 +399,9 @@ def random_pairs(
         base = {name: max(one_of(near) + one_of((-1, 0, 0, 1)), 0) for name in NAMES}
         raised = some(1, len(NAMES))
         lowered = some(0, 4) if neighbors == Neighbors.REPLACE_ONE else ""
-        pair = _pair(base, raised, lowered)
-        if pair is not None:
-            yield pair
-
-
-def are_neighbors(first: Counts, second: Counts, neighbors: str, most: int | None = None) -> bool:
-    """Tell whether two data sets are neighbours, if a unit supports `most` itemsets at most."""
-    moves = [second.get(name, 0) - first.get(name, 0) for name in {**first, **second}]
-    up, down = moves.count(1), moves.count(-1)
-    if not {-1, 0, 1}.issuperset(moves):
-        return False
-    if most is not None and max(up, down) > most:
-        return False
-    return neighbors == Neighbors.REPLACE_ONE or not (up and down)
+        before, after = changed(neighbors, base, raised, lowered)
+        if before != after:
+            yield before, after
 
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
@@ -512,113 +444,76 @@ class Setting:
         """Return the output distribution by name."""
         return _named(self.shares(_levels(counts)), counts, self.universe)
 
+    @cached_property
+    def stops(self) -> Callable[[tuple[Level, ...]], Stops]:
+        """Returns the distribution of the rank at which the search stops, None for none; each is
+        computed once.
+        """
+        mechanism, universe = self.mechanism, self.universe
+        assert isinstance(mechanism, LargeMargin | TightMargin)
+        search = mechanism.search
+        return cache(lambda levels: ranks(search(SupportSpectrum(levels, universe_size=universe))))
 
-def stopping_rank(setting: Setting) -> OutputDistribution:
-    """Return the distribution of the rank at which the search stops, None for none."""
-    mechanism = setting.mechanism
-    assert isinstance(mechanism, LargeMargin | TightMargin)
-    search = mechanism.search
-    stops = cache(
-        lambda levels: ranks(search(SupportSpectrum(levels, universe_size=setting.universe)))
-    )
-    return lambda counts: stops(_levels(counts))
+    def stopping_rank(self, counts: Counts) -> Outcomes:
+        """Return the distribution of the rank at which the search stops, None for none."""
+        return self.stops(_levels(counts))
 
-
-def bad_stop(setting: Setting) -> Spent:
-    """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
-    mechanism, stops = setting.mechanism, stopping_rank(setting)
-    assert isinstance(mechanism, LargeMargin)
-
-    def spent(first: Counts, second: Counts) -> Decimal:
+    def bad_stop(self, first: Counts, second: Counts) -> Decimal:
+        """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
         bad = (
             chance
-            for rank, chance in stops(first).items()
-            if rank is not None and not _is_good(mechanism, first, rank)
+            for rank, chance in self.stopping_rank(first).items()
+            if rank is not None and not self._is_good(first, rank)
         )
         with localcontext(DIGITS):
             return sum(bad, _ZERO)
 
-    return spent
+    def _is_good(self, counts: Counts, rank: int) -> bool:
+        """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
+        supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
+        return supports[0] - supports[rank] > margin_certified(self.mechanism, rank)
 
-
-def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released.
-
-    The tails below 1e-36 are left out.
-    """
-    scale = mechanism.noise.maximum_scale
-    reach = math.ceil(_REACH * scale)
-    with localcontext(DIGITS):
-        noise = {
-            k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)
-        }
-
-    @cache
-    def spent(moved: int) -> Decimal:
-        return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
-
-    return lambda first, second: spent(max(second.values()) - max(first.values()))
-
-
-def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws at a rank good for the first, else 0 (Theorem 2)."""
-
-    def spent(first: Counts, second: Counts) -> Decimal:
-        if not _is_good(mechanism, first, rank):
+    def good_draw(self, rank: int, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
+        """Return the divergence of the draws at a rank good for the first, else 0 (Theorem 2)."""
+        if not self._is_good(first, rank):
             return _ZERO
-        p = _draw(mechanism, universe, rank, first)
-        q = _draw(mechanism, universe, rank, second)
-        return hockey_stick(p, q, epsilon)
+        return hockey_stick(self._drawn(first, rank), self._drawn(second, rank), epsilon)
 
-    return spent
-
-
-def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of draws, in an unknown universe, on itemsets that both name."""
-
-    def spent(first: Counts, second: Counts) -> Decimal:
-        p = _draw(mechanism, None, rank, first)
-        q = _draw(mechanism, None, rank, second)
+    def drawn_by_both(self, rank: int, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
+        """Return the divergence of the draws on itemsets that both name."""
+        p, q = self._drawn(first, rank), self._drawn(second, rank)
         named_by_both = {name: p[name] for name in p if name in q and name is not None}
         return hockey_stick(named_by_both, q, epsilon)
 
-    return spent
+    def _drawn(self, counts: Counts, rank: int) -> Outcomes:
+        """Return the distribution, by name, of the large margin's draw at a rank."""
+        assert isinstance(self.mechanism, LargeMargin)
+        spectrum = SupportSpectrum(_levels(counts), universe_size=self.universe)
+        return _named(draw(self.mechanism, spectrum, rank), counts, self.universe)
 
+    def excess_range(self, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
+        """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do
+        not.
 
-def _draw(mechanism: LargeMargin, universe: int | None, rank: int, counts: Counts) -> Outcomes:
-    spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
-    return _named(draw(mechanism, spectrum, rank), counts, universe)
-
-
-def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
-    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
-    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
-    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
-
-
-def excess_range(setting: Setting, epsilon: Fraction) -> Spent:
-    """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do not.
-
-    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
-    itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem is
-    about each order, not their mixture.
-    """
-    cap: int | None = getattr(setting.mechanism, "max_rank", None)
-    universe = setting.universe
-
-    def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
-        able = [name for name in order if counts[name] or universe]
-        able.sort(key=lambda name: -counts[name])
-        by_level = setting.shares(_levels(counts))
-        return _named(by_level, {name: counts[name] for name in able[:cap]}, universe)
-
-    def spent(first: Counts, second: Counts) -> Decimal:
+        Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
+        itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem
+        is about each order, not their mixture.
+        """
         orders = sorted(first), sorted(first, reverse=True)
         with localcontext(DIGITS):
-            changes = [_change(in_order(first, order), in_order(second, order)) for order in orders]
-            return max(_ZERO, *(change / number(epsilon).exp() - 1 for change in changes))
+            changes = [
+                _change(self._in_order(first, order), self._in_order(second, order))
+                for order in orders
+            ]
+            return max(_ZERO, max(changes) / number(epsilon).exp() - 1)
 
-    return spent
+    def _in_order(self, counts: Counts, order: Sequence[str]) -> Outcomes:
+        able = [name for name in order if counts[name] or self.universe]
+        able.sort(key=lambda name: -counts[name])
+        candidates = {
+            name: counts[name] for name in able[: getattr(self.mechanism, "max_rank", None)]
+        }
+        return _named(self.shares(_levels(counts)), candidates, self.universe)
 
 
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
@@ -626,19 +521,31 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
     both = [name for name in p if name is not None and p[name] and q.get(name)]
     ratios = [p[name] / q[name] for name in both]
     # Whatever only one of them has counts as abstaining.
-    p_abstains = sum((chance for name, chance in p.items() if name not in both), _ZERO)
-    q_abstains = sum((chance for name, chance in q.items() if name not in both), _ZERO)
-    if p_abstains and q_abstains:
-        ratios.append(p_abstains / q_abstains)
-    elif p_abstains or q_abstains:
+    before, after = (
+        sum((chance for name, chance in outcomes.items() if name not in both), _ZERO)
+        for outcomes in (p, q)
+    )
+    if before and after:
+        ratios.append(before / after)
+    elif before or after:
         return _UNBOUNDED
-    if not ratios:
-        return _ONE
-    return max(ratios) / min(ratios)
+    return max(ratios, default=_ONE) / min(ratios, default=_ONE)
+
+
+def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released.
+
+    Where c(1) moves by 1, it is that of the values of Z on one side of 0, whose chances fall by
+    e^{-1/b}.
+    """
+    with localcontext(DIGITS):
+        falls = decay(1 / mechanism.noise.maximum_scale, 1)
+        moved = max(_ZERO, (1 - number(epsilon).exp() * falls) / (1 + falls))
+    return lambda first, second: moved * (max(first.values()) != max(second.values()))
 
 
 @lru_cache(maxsize=1 << 8)
-def margin_certified(mechanism: LargeMargin, rank: int) -> float:
+def margin_certified(mechanism: Mechanism, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin that the draw at rank ℓ relies on (3)."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 
@@ -651,19 +558,18 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     noise, step = mechanism.noise, mechanism.noise.step_scale
-    total = _ZERO
     with localcontext(DIGITS):
-        for rank in range(1, last + 1):
-            margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
-            left = mechanism.threshold(rank) - margin
-            for scale, chance in (
-                (noise.maximum_scale, delta / 3),
-                (noise.shared_scale, delta / 6),
-            ):
-                # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
-                left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
-            if left > 0:
-                total += (-left / number(step)).exp() / (1 + decay(1 / step, 1))
-            else:
-                total += _ONE
-    return total
+        # The -A with e^{-A/b} / (1 + e^{-1/b}) = chance, of Z and of G.
+        reserved = sum(
+            number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
+            for scale, chance in ((noise.maximum_scale, delta / 3), (noise.shared_scale, delta / 6))
+        )
+        margins_left = [
+            mechanism.threshold(rank)
+            - 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
+            + reserved
+            for rank in range(1, last + 1)
+        ]
+        falls = decay(1 / step, 1)
+        tails = [(-left / number(step)).exp() / (1 + falls) for left in margins_left]
+        return sum((min(tail, _ONE) for tail in tails), _ZERO)

@@ -1,7 +1,7 @@
 """What a ledger is charged for one release, and what it says of that charge.
 
 `run/run.py` tells, at its head, when a ledger is charged, and in which order purchases are read,
-charged for and counted. Functions of lists charge by `charge_list`, before they compute anything.
+charged for and counted. Functions of lists charge by `begin`, before they compute anything.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 from fim_private.display import JsonObject
 from fim_private.dp.accountant import cost_of_units, zcdp_of_cost
 from fim_private.dp.arguments import short
+from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
 from fim_private.dp.neighbors import exact_neighbors
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.dp.noise import Randomness
+from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.periods import PERIODS_A_YEAR, Period, first_day, period_at
 
 UNITS = ("basket", "user")
@@ -178,37 +180,55 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
     return ledger
 
 
-def charge_list(
-    ledger: Any,
-    dataset: str | None,
-    unit: str | None,
-    *,
+class Charging(TypedDict, total=False):
+    """What every function of a list takes beside it.
+
+    ledger, dataset: as in mine; the charge is on the disk before a result is computed, or
+    LedgerError is raised.
+    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects,
+    or a basket.
+    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000
+    gives PrivacyWarning.
+    """
+
+    ledger: Any
+    dataset: str | None
+    unit: str | None
+    seed: int | None
+
+
+def begin(
     command: str,
     neighbors: str,
     cost: PrivacyCost,
-    private: bool,
+    charging: Charging,
+    *,
     rho: Fraction | None = None,
     **parameters: object,
-) -> None:
-    """Charge what is about to be computed of a list, whose entries are one for each unit.
+) -> Randomness:
+    """Warn of a cost that promises little, charge it, and return the source of randomness.
 
-    Without a ledger nothing is charged; else the charge is on the disk when this returns. Raises
+    It is for what is about to be computed of a list, whose entries are one for each unit. Without a
+    ledger nothing is charged; else the charge is on the disk when this returns. Raises TypeError,
     ParameterError and LedgerError.
 
     Args:
-        ledger: The ledger that the caller gave; None for none.
-        dataset: The caller's name for the data.
-        unit: What one entry is, "basket" or "user"; None for what the ledger protects, or for a
-            basket.
         command: What makes the release.
         neighbors: The neighbour relation.
         cost: What is spent.
-        private: Whether there is no seed.
+        charging: What the caller gave.
         rho: What it spends in zCDP, beside cost.delta; None for what follows from the cost
             (docs/privacy.md, "The ledger").
         **parameters: Its public parameters; None for one that was not given.
     """
-    account = account_of(ledger, dataset, private=private)
+    unknown = charging.keys() - Charging.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
+    randomness = Randomness.of_seed(charging.get("seed"))
+    if randomness.private:
+        warn(cautions(cost), stacklevel=3)
+    dataset, unit = charging.get("dataset"), charging.get("unit")
+    account = account_of(charging.get("ledger"), dataset, private=randomness.private)
     if unit is not None and unit not in UNITS:
         raise ParameterError(
             f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}"
@@ -218,7 +238,7 @@ def charge_list(
             f"{parameter('unit')} goes with {parameter('ledger')}: what one entry of your list is"
         )
     if account is None or dataset is None:
-        return
+        return randomness
     protected = unit or account.privacy_unit or UNITS[0]
     recorded = {name: _plain(value) for name, value in parameters.items() if value is not None}
     recorded["unit"] = protected
@@ -227,6 +247,7 @@ def charge_list(
         command, dataset, protected, str(exact_neighbors(neighbors)), cost, zcdp, recorded
     )
     account.charge(charge)
+    return randomness
 
 
 def _plain(value: object) -> object:

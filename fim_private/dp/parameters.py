@@ -19,7 +19,7 @@ def exact_epsilon(epsilon: float | Fraction) -> Fraction:
 
     Raises ParameterError unless 1e-9 <= epsilon <= 1e9.
     """
-    return _positive("epsilon", epsilon, EPSILON_RANGE)
+    return exact_positive("epsilon", epsilon, EPSILON_RANGE)
 
 
 def exact_delta(delta: float | Fraction) -> Fraction:
@@ -35,7 +35,7 @@ def exact_rho(rho: float | Fraction) -> Fraction:
 
     Raises ParameterError unless 1e-18 <= rho <= 1e8.
     """
-    return _positive("rho", rho, RHO_RANGE)
+    return exact_positive("rho", rho, RHO_RANGE)
 
 
 def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
@@ -53,7 +53,11 @@ def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
     return exact_delta(delta)
 
 
-def _positive(name: str, number: float | Fraction, limits: tuple[float, float]) -> Fraction:
+def exact_positive(name: str, number: float | Fraction, limits: tuple[float, float]) -> Fraction:
+    """Return a number above 0 as the rational number that its decimal digits say.
+
+    Raises ParameterError unless it lies between the limits, both included.
+    """
     exact = exact_number(number)
     if exact is None or exact <= 0:
         raise ParameterError(f"{parameter(name)} must be a number above 0, not {shown(number)}")

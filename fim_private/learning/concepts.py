@@ -6,7 +6,7 @@ mechanism: exponential. Theorem 26 of privacy.md.
 
 All take values, or rows of them: whole numbers in [0, 2**bits). labels: one a row, True and False,
 or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in
-`points.Charging`. All raise ParameterError. Labels that no concept explains cost usefulness, not
+`dp.charge.Charging`. All raise ParameterError. Labels that no concept explains cost usefulness, not
 privacy.
 """
 
@@ -19,15 +19,14 @@ from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
 from fim_private.dp.arguments import exact_number
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, choose_level
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import (
-    Charging,
     Piece,
-    begin,
     checked_bits,
     draw,
     labelled,
@@ -113,12 +112,12 @@ def learn_threshold(
     rows = labelled(values, labels, bits, relation)
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
     pieces, wrong = _mistakes(sorted(rows), bits)
-    if private == "rows":
-        return draw(pieces, wrong, rate, randomness=randomness)
-    fewest = min(wrong)
-    distances = [mistakes - fewest for mistakes in wrong]
-    chosen = pieces[choose_level(distances, [1] * len(wrong), rate, randomness=randomness)]
-    return chosen.start + chosen.length // 2
+    if private == "labels":
+        # one threshold for all between two values
+        pieces = [
+            piece._replace(start=piece.start + piece.length // 2, length=1) for piece in pieces
+        ]
+    return draw(pieces, wrong, rate, randomness=randomness)
 
 
 def learn_box(
@@ -155,8 +154,8 @@ def learn_box(
         raise ParameterError(
             f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}"
         )
-    listed, columns = table("rows", rows, bits, relation)
-    marks = truths("labels", labels, len(listed))
+    listed, columns = table(rows, bits, relation)
+    marks = truths(labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
     if not rank and relation is Neighbors.REPLACE_ONE:
         raise ParameterError(
@@ -187,7 +186,6 @@ def learn_box(
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[list[Piece], list[int]]:
     """Cut 0 to 2**bits after each value of (value, label), and count the mistakes of each piece."""
     numbers = Counter(value for value, _ in rows)
-    positives = Counter(value for value, label in rows if label)
     cuts = [0, *(value + 1 for value in numbers), (1 << bits) + 1]
     below = accumulate(numbers.values(), initial=0)
     pieces = [
@@ -195,9 +193,9 @@ def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[list[Piece], lis
         for (start, end), smaller in zip(pairwise(cuts), below, strict=True)
     ]
     # Above a value its positives are wrong, and its other rows are right.
-    changes = (2 * positives[value] - number for value, number in numbers.items())
-    wrong = [*accumulate(changes, initial=len(rows) - positives.total())]
-    return pieces, wrong
+    changes = (1 if label else -1 for _, label in rows)
+    wrong = [*accumulate(changes, initial=sum(not label for _, label in rows))]
+    return pieces, [wrong[piece.below] for piece in pieces]
 
 
 def _cut(

@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fim_private.counting.work import Int64
-from fim_private.dp.arguments import as_array, exact_number, positive_integer, short, whole_number
+from fim_private.dp.arguments import as_array, positive_integer, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
-from fim_private.dp.parameters import exact_epsilon
-from fim_private.errors import ParameterError, parameter, shown
-from fim_private.learning.points import Charging, begin, check_some
+from fim_private.dp.parameters import exact_epsilon, exact_positive
+from fim_private.errors import ParameterError, parameter
+from fim_private.learning.points import check_some
 from fim_private.options import NEIGHBORS
 
 ONE = 1 << 20  # a length of 1 in steps of the whole numbers
@@ -127,6 +128,7 @@ def _checked_labels(labels: ArrayLike, rows: int) -> Int64:
 
 
 _MOST_STEPS = 10**6
+_REGULARIZATION = (1e-6, 1000.0)
 # the share of ε that buys how many rows there are, as in mine with count=True
 _COUNTED = Fraction(1, 20)
 # A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16
@@ -178,12 +180,12 @@ class LinearClassifier:
                 f"{parameter('rows')} must have as many columns as those that it was trained on"
             )
         grid = math.lcm(*(weight.denominator for weight in self.weights))
-        whole = [weight.numerator * (grid // weight.denominator) for weight in self.weights]
+        whole = [int(weight * grid) for weight in self.weights]
         # By Cauchy and Schwarz no partial sum is longer than the weights, for a row is not longer
         # than 1.
-        if ONE**2 * sum(weight * weight for weight in whole) < 1 << 124:
-            return table @ np.array(whole, dtype=np.int64), grid
-        return table.astype(object) @ np.array(whole, dtype=object), grid
+        fits = ONE**2 * sum(weight * weight for weight in whole) < 1 << 124
+        kind = np.int64 if fits else object
+        return table.astype(kind, copy=False) @ np.array(whole, dtype=kind), grid
 
 
 def train_linear(
@@ -219,7 +221,7 @@ def train_linear(
     Raises ParameterError. Source: Chaudhuri and others, "Differentially private empirical risk
     minimization" (2011); docs/privacy.md, Theorem 24.
     """
-    strength = _regularization(regularization)
+    strength = exact_positive("regularization", regularization, _REGULARIZATION)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
     if least_rows is not None:
@@ -261,7 +263,7 @@ def linear_sensitivity(
     It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up
     (docs/privacy.md, Theorem 24).
     """
-    strength = _regularization(regularization)
+    strength = exact_positive("regularization", regularization, _REGULARIZATION)
     n = positive_integer("rows", rows)
     d = whole_number("columns", columns, least=1, most=MOST_COLUMNS)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
@@ -352,16 +354,6 @@ def _table() -> tuple[Int64, Int64]:
     left = [(1 << SLOPE_BITS) - value for value in reversed(right[1:])]
     table = np.array([*left, *right], dtype=np.int64)
     return table, table[:-1] - table[1:]
-
-
-def _regularization(value: float | Fraction) -> Fraction:
-    exact = exact_number(value)
-    if exact is None or not Fraction(1, 10**6) <= exact <= 1000:
-        written = shown(value) if exact is None else short(exact)
-        raise ParameterError(
-            f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {written}"
-        )
-    return exact
 
 
 def _root(number: int) -> Fraction:

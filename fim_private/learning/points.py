@@ -1,4 +1,4 @@
-"""Quantiles of whole numbers, a point inside them, and the checks and charges of learners."""
+"""Quantiles of whole numbers, a point inside them, and the checks of learners."""
 
 from __future__ import annotations
 
@@ -9,70 +9,25 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.arguments import as_list, as_rows, is_whole, whole_number
 from fim_private.dp.bounds import laplace_threshold
-from fim_private.dp.cautions import cautions
-from fim_private.dp.charge import charge_list
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
-from fim_private.errors import ParameterError, parameter, warn
-from fim_private.mechanisms.base import exponential_rate
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.base import Checked, exponential_rate
 from fim_private.mechanisms.noisy_max import laplace_tail
 from fim_private.options import NEIGHBORS
 
 # far above what anybody measures in: a choice among so many points takes some ten seconds
 MOST_BITS = 1 << 16
-
-
-class Charging(TypedDict, total=False):
-    """What every function of a list takes beside it.
-
-    ledger, dataset: as in mine; the charge is on the disk before a result is computed, or
-    LedgerError is raised.
-    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects,
-    or a basket.
-    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000
-    gives PrivacyWarning.
-    """
-
-    ledger: Any
-    dataset: str | None
-    unit: str | None
-    seed: int | None
-
-
-def begin(
-    command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **recorded: Any
-) -> Randomness:
-    """Warn of a cost that promises little, charge it, and return the source of randomness.
-
-    recorded: the public parameters that a ledger records.
-    """
-    unknown = charging.keys() - Charging.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
-    exact_neighbors(neighbors)
-    randomness = Randomness.of_seed(charging.get("seed"))
-    if randomness.private:
-        warn(cautions(cost), stacklevel=3)
-    charge_list(
-        charging.get("ledger"),
-        charging.get("dataset"),
-        charging.get("unit"),
-        command=command,
-        neighbors=neighbors,
-        cost=cost,
-        private=randomness.private,
-        **recorded,
-    )
-    return randomness
 
 
 # Checks of the data of learners. No error names one of the numbers.
@@ -115,16 +70,15 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
     return [*map(int, listed)]
 
 
-def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
+def truths(labels: Iterable[bool], rows: int) -> list[bool]:
     """Return one label, True or 1, False or 0, for each of ``rows`` rows, or raise
     ParameterError.
     """
-    listed = as_list(name, labels)
-    must = f"{parameter(name)} must be"
-    for kind in dict.fromkeys(map(type, listed)):
-        if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
-            raise ParameterError(f"{must} True or False, not {kind.__name__}")
-    if any(label not in (0, 1) for label in listed):
+    listed = as_list("labels", labels)
+    must = f"{parameter('labels')} must be"
+    kinds = {*map(type, listed)}
+    are_truths = all(is_whole(kind) or issubclass(kind, bool | np.bool_) for kind in kinds)
+    if not are_truths or any(label not in (0, 1) for label in listed):
         raise ParameterError(f"{must} True or False, or 1 or 0: one is not")
     if len(listed) != rows:
         raise ParameterError(f"{must} one for each row: there are more or fewer of them")
@@ -136,28 +90,26 @@ def labelled(
 ) -> list[tuple[int, bool]]:
     """Return each value with its label, or raise ParameterError."""
     listed = points("values", values, bits, neighbors)
-    return [*zip(listed, truths("labels", labels, len(listed)), strict=True)]
+    return [*zip(listed, truths(labels, len(listed)), strict=True)]
 
 
-def table(
-    name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str
-) -> tuple[list[list[int]], int]:
+def table(rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
     """Return rows of equally many whole numbers, and the number of columns.
 
     Raises ParameterError for others, and for an empty list.
     """
-    listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
-    check_some(name, listed, neighbors)
+    listed = [points("rows", row, bits, None) for row in as_rows("rows", rows)]
+    check_some("rows", listed, neighbors)
     columns: int = getattr(rows, "shape", (0, 0))[-1]
     if listed:
         columns = len(listed[0])
     if not columns:
         raise ParameterError(
-            f"{parameter(name)} must have at least one number each; where there may be none of "
+            f"{parameter('rows')} must have at least one number each; where there may be none of "
             "them, give an array of the shape (rows, columns)"
         )
     if any(len(row) != columns for row in listed):
-        raise ParameterError(f"{parameter(name)} must have equally many numbers each")
+        raise ParameterError(f"{parameter('rows')} must have equally many numbers each")
     return listed, columns
 
 
@@ -335,8 +287,22 @@ class Stop(NamedTuple):
     excess: int
 
 
+class _InDomain(Checked):
+    """A mechanism that chooses a point of [0, 2**bits)."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "bits", checked_bits(self.bits))
+
+    def ordered(self, values: Iterable[int]) -> list[int]:
+        """Return values as interior_point takes, ascending, or raise ParameterError."""
+        return sorted(points("values", values, self.bits, self.neighbors))
+
+
 @dataclass(frozen=True)
-class MajorityPath:
+class MajorityPath(_InDomain):
     """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
 
     The domain is halved again and again, towards the half that has more than half of all values, as
@@ -356,17 +322,6 @@ class MajorityPath:
     delta: float | Fraction = 1e-6
     bits: int = 64
     neighbors: str = NEIGHBORS
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "bits", checked_bits(self.bits))
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
 
     @cached_property
     def rate(self) -> Fraction:
@@ -391,7 +346,7 @@ class MajorityPath:
         """Choose a point of values as interior_point takes, by the law that distribution returns;
         None: it abstains.
         """
-        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
+        stops = self.path(self.ordered(values))
         scores = self._scores(stops)
         highest = max(scores)
         distances = [highest - score for score in scores]
@@ -405,7 +360,7 @@ class MajorityPath:
         """Return the probability of each point that may be released, and of None, exact up to
         floating point.
         """
-        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
+        stops = self.path(self.ordered(values))
         released: dict[int | None, float] = defaultdict(float)
         for stop, chance in zip(stops, self.depths(stops), strict=False):
             released[stop.point] += chance * self.released(stop.excess)
@@ -415,19 +370,19 @@ class MajorityPath:
         """Return the cells, from the whole domain on, that have more than half of the values, which
         are ascending.
         """
-        total = len(ordered)
+        total, half = len(ordered), len(ordered) // 2
         stops: list[Stop] = []
         # the cell's first point, and which of the values are in it
         start, first, last = 0, 0, total
         for size in range(self.bits, -1, -1):
-            if last - first <= total // 2:
+            excess = last - first - half
+            if excess < 1:
                 break
             middle = start + (1 << size) // 2
             place = bisect_left(ordered, middle, first, last)
             after = bisect_left(ordered, middle + 1, place, last)
-            excess = last - first - total // 2
             stops.append(Stop(middle, min(after, total - place, excess), excess))
-            if place - first > total // 2:
+            if place - first > half:
                 last = place
             else:
                 start, first = middle, place
@@ -449,7 +404,7 @@ class MajorityPath:
 
 
 @dataclass(frozen=True)
-class ExponentialInterior:
+class ExponentialInterior(_InDomain):
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
     P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at
@@ -462,15 +417,7 @@ class ExponentialInterior:
     bits: int = 64
     neighbors: str = NEIGHBORS
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "bits", checked_bits(self.bits))
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, 0)."""
-        return PrivacyCost(self.epsilon, 0)
+    delta: ClassVar[int] = 0  # type: ignore[misc]
 
     @cached_property
     def rate(self) -> Fraction:
@@ -500,8 +447,7 @@ class ExponentialInterior:
 
     def _weighed(self, values: Iterable[int]) -> tuple[list[Piece], list[int]]:
         """Return the domain in pieces, and n less the score of each."""
-        ordered = sorted(points("values", values, self.bits, self.neighbors))
-        pieces = pieces_of(ordered, 0, 1 << self.bits)
+        pieces = pieces_of(self.ordered(values), 0, 1 << self.bits)
         return pieces, [max(piece.below, piece.above) for piece in pieces]
 
 

@@ -12,11 +12,11 @@ from typing import TypeVar, Unpack
 
 from fim_private.dp.accountant import cost_of_training
 from fim_private.dp.arguments import check_function, exact_number, flag, positive_integer
+from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.neighbors import Neighbors
-from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.options import NEIGHBORS
 from fim_private.selecting import Scores, choose_index, rational, scaled
@@ -27,6 +27,7 @@ Outcome = TypeVar("Outcome")
 # A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the
 # noise does.
 STEPS = 1024
+_VALIDATION_RANGE = (1.1e-6, EPSILON_RANGE[1])  # for each step at least 1e-9
 
 
 def validate(
@@ -48,7 +49,7 @@ def validate(
         (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
     neighbors: what you vouch for by the stability; the noise is the same. charging: as in
-        `points.Charging`; no delta is charged: charge only a stability that always holds.
+        `dp.charge.Charging`; no delta is charged: charge only a stability that always holds.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds except
     with a probability delta of the training's randomness, for all data at once. For the models that
@@ -56,11 +57,11 @@ def validate(
     Vinterbo, "A stability-based validation procedure for differentially private machine learning"
     (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
-    mechanism, moved, step = _rounded_choice(stability, epsilon)
-    steps = scaled(scores, step)
+    mechanism, moved = _rounded_choice(stability, epsilon)
+    steps = scaled(scores, moved / STEPS)
     randomness = begin(
         "validate",
-        neighbors,
+        exact_neighbors(neighbors),
         PrivacyCost(epsilon, 0),
         charging,
         candidates=len(steps),
@@ -73,19 +74,15 @@ def validate(
 
 def _rounded_choice(
     stability: int | Fraction, epsilon: float | Fraction
-) -> tuple[PermuteAndFlip, Fraction, Fraction]:
-    """Return the mechanism for scores in steps, the stability, and one step: a unit moves STEPS."""
+) -> tuple[PermuteAndFlip, Fraction]:
+    """Return the mechanism for scores in steps, and the stability, which is STEPS of them."""
     moved = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
-    exact = exact_epsilon(epsilon)
+    exact = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
-    if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
-        raise ParameterError(
-            f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}"
-        )
     # A unit may raise one score and lower another, also one that is added: so the constants are
     # those of replace-one.
-    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved, moved / STEPS
+    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved
 
 
 def train_and_validate(
@@ -131,19 +128,22 @@ def train_and_validate(
     check_function("score", score)
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
-    mechanism, moved, step = _rounded_choice(stability, epsilon)
+    mechanism, moved = _rounded_choice(stability, epsilon)
     exact = exact_epsilon(epsilon)
-    exact_training, recorded_training = _training_epsilon(training)
+    exact_training = Fraction(0)
+    if training is not None and exact_number(training) != 0:
+        exact_training = exact_positive("training", training, EPSILON_RANGE)
+    recorded = "not in this entry" if training is None else exact_training
     cost = cost_of_training(exact_training, exact, retrain=again)
     randomness = begin(
         "train_and_validate",
-        neighbors,
+        exact_neighbors(neighbors),
         cost,
         charging,
         candidates=count,
         stability=moved,
         retrain=again,
-        training=recorded_training,
+        training=recorded,
     )
     models: list[Model] = []
     scores: list[Fraction] = []
@@ -151,24 +151,11 @@ def train_and_validate(
         models.append(train(candidate))
         must = f"{parameter('score')} must return a whole number or a Fraction"
         scores.append(rational(must, score(models[-1])))
-    chosen = choose_index(scaled(scores, step), mechanism, randomness)
+    chosen = choose_index(scaled(scores, moved / STEPS), mechanism, randomness)
     assert chosen is not None
     if again:
         return chosen, train(chosen)
     return chosen, models[chosen]
-
-
-def _training_epsilon(training: float | Fraction | None) -> tuple[Fraction, Fraction | str]:
-    """Return the ε that training is charged, and what the ledger records of it."""
-    if training is None:
-        return Fraction(0), "not in this entry"
-    exact = exact_number(training)
-    low, high = (Fraction(repr(limit)) for limit in EPSILON_RANGE)
-    if exact is None or not (exact == 0 or low <= exact <= high):
-        raise ParameterError(
-            f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(training)}"
-        )
-    return exact, exact
 
 
 def best_of(
@@ -202,38 +189,27 @@ def best_of(
     """
     check_function("run", run)
     count = positive_integer("candidates", candidates)
-    chance = exact_number(stop)
-    if chance is None or not Fraction(1, 10**9) <= chance <= 1:
-        raise ParameterError(
-            f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}"
-        )
+    chance = exact_positive("stop", stop, (1e-9, 1.0))
     exact_epsilon(epsilon)
     randomness = begin(
         "best_of",
-        neighbors,
+        exact_neighbors(neighbors),
         PrivacyCost(epsilon, 0),
         charging,
         candidates=count,
         stop=chance,
     )
+    must = (
+        f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
+        f"another"
+    )
     best: tuple[Fraction, Outcome] | None = None
     while True:
-        score, outcome = _checked_run(run(randomness.below(count)))
+        returned = run(randomness.below(count))
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise ParameterError(must)
+        score = rational(must, returned[0])
         if best is None or score > best[0]:
-            best = score, outcome
+            best = score, returned[1]
         if randomness.below(chance.denominator) < chance.numerator:
             return best
-
-
-_RUN = (
-    f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
-    f"another"
-)
-
-
-def _checked_run(returned: tuple[int | Fraction, Outcome]) -> tuple[Fraction, Outcome]:
-    """Return the score of a run, exactly, and its outcome. Raises ParameterError for no pair."""
-    if isinstance(returned, tuple) and len(returned) == 2:
-        score, outcome = returned
-        return rational(_RUN, score), outcome
-    raise ParameterError(_RUN)

@@ -213,11 +213,11 @@ class Vote:
     election: Election
     privacy_unit: str
     private: bool
-    units: int | None = None
-    missing_user: str | None = None
-    where: str | None = None
-    scope: Scope = field(default_factory=Scope)
-    charged: Charged | None = None
+    units: int | None
+    missing_user: str | None
+    where: str | None
+    scope: Scope
+    charged: Charged | None
 
     @property
     def abstained(self) -> bool:
@@ -291,21 +291,27 @@ class Vote:
             answer = dict(zip(("antecedents", "consequents"), map(list, answer), strict=True))
         elif election.named is not None and not self.abstained:
             answer = {"items": list(answer)}
-        values: JsonObject = {"schema": SCHEMA, "private": self.private, "mechanism": "vote"}
-        values |= election.recorded(float)
-        values |= {
+        values: JsonObject = {
+            "schema": SCHEMA,
+            "private": self.private,
+            "mechanism": "vote",
+            **election.recorded(float),
             "epsilon": float(self.cost.epsilon),
             "delta": float(self.cost.delta),
             "neighbors": str(election.neighbors),
             "privacy_unit": self.privacy_unit,
             "guarantee": self.guarantee,
+            "units": self.units,
+            "where": self.where,
+            **self.scope.to_dict(),
+            "abstained": self.abstained,
+            "answer": answer,
+            "ledger": self.charged and self.charged.to_dict(),
         }
-        optional = {"units": self.units, "where": self.where}
-        values |= {name: value for name, value in optional.items() if value is not None}
-        values |= self.scope.to_dict() | {"abstained": self.abstained, "answer": answer}
-        if self.charged is not None:
-            values["ledger"] = self.charged.to_dict()
-        return values
+        # The answer is null if the vote abstained; what was not asked for has no key.
+        return {
+            name: value for name, value in values.items() if value is not None or name == "answer"
+        }
 
 
 # Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are
@@ -572,7 +578,7 @@ def voted(
     return Vote(
         answer=ballots.choose(election.mechanism, run.randomness),
         election=election,
-        privacy_unit="user" if purchases.by_user else "basket",
+        privacy_unit=opened.unit,
         private=run.randomness.private,
         units=purchases.units if promise.units_are_public else None,
         missing_user=purchases.reading.missing_user,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -70,21 +70,23 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
         """Return the logarithms that coefficients predict."""
         return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
+    def information(precision: Floats) -> Floats:
+        """Return the information about the coefficients, given the precision of each logarithm."""
+        return x.T @ (x * precision[:, None]) + ridge
+
     logs = predictions(np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0])
     p, spread = np.exp(logs), 0.3
     for _ in range(_STEPS):  # iterated weighted least squares, and moments for the spread
         precision = p * p / (variance + spread * p * p)
         aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
-        information = x.T @ (x * precision[:, None]) + ridge
-        logs = predictions(np.linalg.solve(information, x.T @ (precision * aim)))
+        logs = predictions(np.linalg.solve(information(precision), x.T @ (precision * aim)))
         p = np.exp(logs)
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
     total_variance = variance + spread * p * p
     pull = variance / total_variance
-    precision = p * p / total_variance
-    covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + ridge)
+    covariance = np.linalg.inv(information(p * p / total_variance))
     prediction_error = pull * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + pull * (p - weights), np.hypot(noise * np.sqrt(1 - pull), prediction_error)
 
@@ -236,13 +238,10 @@ class CandidatePool:
 
     @classmethod
     def of_levels(
-        cls, levels: WeightedBySize, sizes: Sequence[int], most: Sequence[int], *, union: bool
+        cls, levels: WeightedBySize, most: Mapping[int, int], *, union: bool
     ) -> CandidatePool:
-        """Return the most[i] candidates of the highest scores of each size sizes[i]."""
-        best = [
-            levels.get(size, empty_level(size)).best(count)
-            for size, count in zip(sizes, most, strict=True)
-        ]
+        """Return the candidates of the highest scores, most[size] of each size."""
+        best = [levels[size].best(count) for size, count in most.items()]
         estimates = np.concatenate([level.weights for level in best])
         return cls(tuple(level.sets for level in best), estimates, union)
 
@@ -354,7 +353,7 @@ def bins(candidates: int) -> tuple[Int64, Floats]:
         edge = max(edge + 1, int(edge * _BIN_GROWTH))
     first = np.array(edges)
     last = np.append(first[1:] - 1, candidates)
-    return first, np.asarray((first + last) / 2, dtype=np.float64)
+    return first, (first + last) / 2
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from fractions import Fraction
 from itertools import combinations, groupby
 from math import sqrt
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from fim_private.counting.source import (
     Universe,
 )
 from fim_private.counting.work import Int64
+from fim_private.dp.accountant import Step
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import (
@@ -171,7 +171,7 @@ def counted_twice(
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
     sought = min(count * len(pool.rivals), len(pool))
-    least = max(float(np.sort(pool.estimates)[::-1][sought - 1]), 0.0)
+    least = max(float(np.sort(pool.estimates)[-sought]), 0.0)
     weights, variance, _ = noisy.weights_by_histogram(
         contested, histogram_share, recipe.second, least
     )
@@ -192,9 +192,9 @@ def counted_twice(
 def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:
     """Return whether several sizes have histograms whose noise leaves something of their sums."""
     noise = sqrt(budget.variance(share / len(pool.sets), 1))
-    lost = [EMPTY * noise * float(np.linalg.norm(bins(len(sets))[1])) for sets in pool.sets]
-    return len(lost) > 1 and all(
-        least <= counted for least, counted in zip(lost, _counted_by_size(pool), strict=True)
+    return len(pool.sets) > 1 and all(
+        EMPTY * noise * float(np.linalg.norm(bins(len(sets))[1])) <= counted
+        for sets, counted in zip(pool.sets, _counted_by_size(pool), strict=True)
     )
 
 
@@ -232,10 +232,8 @@ def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> Marks
     for rivals in pool.rivals:
         estimates = pool.estimates[rivals]
         if len(estimates) > count:
-            order = np.argsort(-estimates, kind="stable")
-            first, last = order[: count - 1], estimates[order[count - 1]]
-            least = max(last + _CLEAR * noise, ratio * last)
-            clear[rivals.start + first] = estimates[first] >= least
+            last = np.sort(estimates)[-count]
+            clear[rivals] = estimates >= max(last + _CLEAR * noise, ratio * last)
     return clear
 
 
@@ -254,20 +252,6 @@ STANDS_OUT = 2.0
 _LEAST_BY_CHANCE = 0.2
 # Of listed items the best fifty go on in any case: they make few pairs.
 _ALWAYS = 50
-
-
-class Step(NamedTuple):
-    """One use of the private data by a run.
-
-    Attributes:
-        purpose: What it is for, such as "items".
-        sizes: The sizes of the itemsets that it is about.
-        share: Its share of the run's μ².
-    """
-
-    purpose: str
-    sizes: tuple[int, ...]
-    share: Fraction
 
 
 def _named(
@@ -289,12 +273,11 @@ def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Ite
     known: itemsets of codes. codes: (m,), whose places are the numbers of the items.
     """
     numbers = {code: number for number, code in enumerate(codes.tolist())}
-    itemsets = {tuple(sorted(numbers[code] for code in itemset)) for itemset in known}
     subsets = {
         subset
-        for itemset in itemsets
+        for itemset in known
         for size in range(1, len(itemset) + 1)
-        for subset in combinations(itemset, size)
+        for subset in combinations(sorted(numbers[code] for code in itemset), size)
     }
     ordered = sorted(subsets, key=lambda subset: (len(subset), subset))
     return {size: np.array([*rows], dtype=np.int32) for size, rows in groupby(ordered, key=len)}
@@ -309,36 +292,32 @@ class Levelwise:
     """A run that finds the most frequent itemsets (docs/privacy.md, Theorem 13).
 
     Attributes:
-        sizes: The sizes of the itemsets, consecutive, >= 1.
-        count: How many are sought, of each size or with union of all together.
-        union: Whether all sizes are ranked together.
+        sought: The itemsets that are sought.
         budget: The budget of the release, and the share of it that the run spends.
-        recipe: The shares of its steps, and the numbers of candidates.
         items_delta: The δ for naming items. None stands for a public list of all items.
+        recipe: The shares of its steps, and the numbers of candidates.
         keep_all: Whether itemsets come out whose estimate does not stand out from 0.
         known: Public itemsets, which are counted whatever their items weigh. If they come from a
             catalogue, all of its items are public.
     """
 
-    sizes: tuple[int, ...]
-    count: int
-    union: bool
+    sought: Sought
     budget: GaussianBudget
-    recipe: Recipe
     items_delta: Fraction | None
-    keep_all: bool = False
-    known: KnownItemsets | None = None
+    recipe: Recipe
+    keep_all: bool
+    known: KnownItemsets | None
 
     @property
     def steps(self) -> list[Step]:
         """All uses of the private data, in their order."""
-        recipe = self.recipe
+        recipe, sizes = self.recipe, self.sought.sizes
         return [
             Step("items", (1,), recipe.items),
             *_level_steps(recipe),
-            Step("first count", self.sizes, recipe.first),
-            Step("histogram", self.sizes, recipe.histogram),
-            Step("second count", self.sizes, recipe.second),
+            Step("first count", sizes, recipe.first),
+            Step("histogram", sizes, recipe.histogram),
+            Step("second count", sizes, recipe.second),
         ]
 
     def find(
@@ -348,14 +327,12 @@ class Levelwise:
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        known: Sequence[Sequence[int]] = ()
+        known = () if self.known is None else self.known.itemsets
         listed = 0
         public: Universe | KnownItemsets = universe
-        if self.known is not None:
-            known = self.known.itemsets
-            if self.items_delta is not None:
-                listed, public = len(self.known.items), self.known
-        items, recipe = source.items(public), self.recipe
+        if self.known is not None and self.items_delta is not None:
+            listed, public = len(self.known.items), self.known
+        items, recipe, sought = source.items(public), self.recipe, self.sought
         codes, level = found_items(
             items,
             self.budget,
@@ -376,15 +353,15 @@ class Levelwise:
         levels = noisy_of_paired.levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
-        pool_sizes = [
-            most + len(known_sets.get(size, ()))
-            for size, most in zip(self.sizes, recipe.pool, strict=True)
-        ]
-        first_pool = CandidatePool.of_levels(levels, self.sizes, pool_sizes, union=self.union)
+        pool_sizes = {
+            size: most + len(known_sets.get(size, ()))
+            for size, most in zip(sought.sizes, recipe.pool, strict=True)
+        }
+        first_pool = CandidatePool.of_levels(levels, pool_sizes, union=sought.union)
         if not len(first_pool):
             return []
-        counted = counted_twice(noisy, first_pool, levels, recipe, self.count)
-        places = counted.best(self.count)
+        counted = counted_twice(noisy, first_pool, levels, recipe, sought.count)
+        places = counted.best(sought.count)
         if not self.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
@@ -415,7 +392,7 @@ class Levelwise:
 
         Items without a list are named only if they stand out. If only items are sought, all go on.
         """
-        if self.items_delta is not None or self.sizes[-1] == 1:
+        if self.items_delta is not None or not self.recipe.levels:
             return len(found.sets)
         least = self.recipe.listed_stand_out * found.deviation
         return max(int((found.scores >= least).sum()), _ALWAYS)
@@ -434,15 +411,13 @@ class LevelwiseThreshold:
     """A run that finds itemsets whose support may reach a threshold.
 
     Attributes:
-        sizes: As in Levelwise.
-        most: How many itemsets come out at most.
+        sought: The itemsets that are sought; no more than its count come out.
         budget: As in Levelwise.
         items_delta: As in Levelwise.
         recipe: The shares of its steps, and the numbers of candidates.
     """
 
-    sizes: tuple[int, ...]
-    most: int
+    sought: Sought
     budget: GaussianBudget
     items_delta: Fraction | None
     recipe: ThresholdRecipe
@@ -465,7 +440,7 @@ class LevelwiseThreshold:
 
     @property
     def _sizes_of_sets(self) -> tuple[int, ...]:
-        return tuple(size for size in self.sizes if size > 1)
+        return tuple(size for size in self.sought.sizes if size > 1)
 
     def find(
         self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness
@@ -475,59 +450,47 @@ class LevelwiseThreshold:
         codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
         if not len(codes):
             return []
-        pool, deviation = self._counted(
-            NoisyCounts(items, codes, self.budget, randomness),
-            CandidatePool((found.sets,), found.weights),
-            {1: found},
-            recipe.item_count,
-            threshold,
-        )
+
+        def counted(
+            noisy: NoisyCounts, pool: CandidatePool, levels: WeightedBySize, share: Fraction
+        ) -> tuple[CandidatePool, float]:
+            """Return a pool with estimates, in units, and σ of the noise in each.
+
+            The estimates make up for the weight that scaling takes from units.
+            """
+            weights, variance, remaining = noisy.weights_by_histogram(
+                pool, recipe.histogram, share, threshold
+            )
+            estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
+            return estimated, sqrt(variance) / remaining
+
+        noisy = NoisyCounts(items, codes, self.budget, randomness)
+        pool = CandidatePool((found.sets,), found.weights)
+        pool, deviation = counted(noisy, pool, {1: found}, recipe.item_count)
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-pool.estimates[places], kind="stable")]
-        codes, numbers = codes[places], np.arange(len(places), dtype=np.int32)[:, None]
+        numbers = np.arange(len(places), dtype=np.int32)[:, None]
         weights = pool.estimates[places]
         level = WeightedItemsets(numbers, weights, deviation, weights)
-        noisy = NoisyCounts(items, codes, self.budget, randomness)
+        noisy = replace(noisy, codes=codes[places])
         pools = []
-        if self.sizes[0] == 1:
+        if 1 in self.sought.sizes:
             pool = CandidatePool((level.sets,), level.weights)
             pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
-        if self._sizes_of_sets:
-            pools.append(self._sets(noisy, level, threshold))
+        sizes = self._sizes_of_sets
+        if sizes:
+            levels = noisy.levels(level, recipe, {})
+            most = dict.fromkeys(sizes, recipe.survivors)
+            pool = CandidatePool.of_levels(levels, most, union=True)
+            if len(pool):
+                pool, deviation = counted(noisy, pool, levels, recipe.set_count)
+                pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
         sets = [of_size for pool in pools for of_size in pool.sets]
-        pool = CandidatePool((*sets,), np.concatenate([pool.estimates for pool in pools]))
+        estimates = [pool.estimates for pool in pools]
+        pool = CandidatePool((*sets,), np.concatenate([np.empty(0), *estimates]))
         if not len(pool):
             return []
-        return _named(noisy, pool.at(pool.best(self.most)))
-
-    def _sets(self, noisy: NoisyCounts, items: WeightedItemsets, threshold: int) -> CandidatePool:
-        """Return the sets of two items or more that may reach the threshold."""
-        recipe, sizes = self.recipe, self._sizes_of_sets
-        levels = noisy.levels(items, recipe, {})
-        most = [recipe.survivors] * len(sizes)
-        pool = CandidatePool.of_levels(levels, sizes, most, union=True)
-        if not len(pool):
-            return pool
-        pool, deviation = self._counted(noisy, pool, levels, recipe.set_count, threshold)
-        return pool.at(_likely(pool, threshold, deviation, _REACH))
-
-    def _counted(
-        self,
-        noisy: NoisyCounts,
-        pool: CandidatePool,
-        levels: WeightedBySize,
-        share: Fraction,
-        threshold: int,
-    ) -> tuple[CandidatePool, float]:
-        """Return a pool with estimates, in units, and σ of the noise in each.
-
-        The estimates make up for the weight that scaling takes from units.
-        """
-        weights, variance, remaining = noisy.weights_by_histogram(
-            pool, self.recipe.histogram, share, threshold
-        )
-        estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
-        return estimated, sqrt(variance) / remaining
+        return _named(noisy, pool.at(pool.best(self.sought.count)))
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:
@@ -563,14 +526,9 @@ def levelwise(
         items_delta = min(budget.delta_for_names(ITEMS_DELTA), LARGEST_DELTA)
     mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
-    sizes, count = sought.sizes, sought.count
     if threshold:
-        recipe = ThresholdRecipe.of(sought)
-        return LevelwiseThreshold(sizes, count, gaussian, items_delta, recipe)
-    recipe_of_most_frequent = Recipe.of(sought)
-    return Levelwise(
-        sizes, count, sought.union, gaussian, recipe_of_most_frequent, items_delta, keep_all, known
-    )
+        return LevelwiseThreshold(sought, gaussian, items_delta, ThresholdRecipe.of(sought))
+    return Levelwise(sought, gaussian, items_delta, Recipe.of(sought), keep_all, known)
 
 
 # The needs of a run are estimated from its noise and the items of a typical unit, all of whose
@@ -612,7 +570,7 @@ class LevelNeeds:
         step by itself succeeds, in (0, 1).
         """
         assert run.items_delta is not None
-        budget, recipe, sizes = run.budget, run.recipe, run.sizes
+        budget, recipe, sizes = run.budget, run.recipe, run.sought.sizes
         sigmas = max(_quantile(1 - confidence), 0.0)
         # How many items of a typical unit go on, and how many candidates it has then.
         own_items = min(typical_basket, recipe.own_items)
@@ -624,17 +582,18 @@ class LevelNeeds:
         threshold = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
         item_support = (threshold + sigmas * sqrt(variance)) * sqrt(own_items)
         steps = {"items": item_support}
-        if sizes[-1] > 1:
+        if recipe.levels:
             steps["items"] = item_support / _ITEM_PER_SET
+        pool_sizes = dict(zip(sizes, recipe.pool, strict=True))
         for size, share in enumerate(recipe.levels, start=2):
             candidates = recipe.most_closed
             if size == 2:
                 candidates = math.comb(min(_FOUND_ITEMS, recipe.most_paired), 2)
-            go_on = recipe.pool[sizes.index(size)] if size in sizes else recipe.survivors
+            go_on = pool_sizes.get(size, recipe.survivors)
             noise = sqrt(budget.variance(share, 1) * choose(frequent, size))
             steps[f"candidates of size {size}"] = (_quantile(go_on / candidates) + sigmas) * noise
         pool = sum(recipe.pool)
-        second_pool = recipe.second_pool if run.union else recipe.second_pool * len(sizes)
+        second_pool = recipe.second_pool if run.sought.union else recipe.second_pool * len(sizes)
         # Where weights are scaled by more than the norm, noise counts for more.
         bound = max(recipe.first_bound, min(own_candidates, pool))
         noise = sqrt(

@@ -38,16 +38,12 @@ def closed_sets(subsets: Itemsets) -> Itemsets:
     """
     rows = sorted(map(tuple, subsets.tolist()))
     present, size = set(rows), subsets.shape[1] + 1
-    joined = [
+    closed = [
         (*low, high[-1])
         for _, same_prefix in groupby(rows, key=lambda row: row[:-1])
         for low, high in combinations(same_prefix, 2)
-    ]
-    # The two that were joined are present; the other subsets lack an item of the prefix.
-    closed = [
-        itemset
-        for itemset in joined
-        if all(itemset[:i] + itemset[i + 1 :] in present for i in range(size - 2))
+        # The two that are joined are present; the other subsets lack an item of the prefix.
+        if all((*low[:i], *low[i + 1 :], high[-1]) in present for i in range(size - 2))
     ]
     return np.array(closed, dtype=np.int32).reshape(-1, size)
 
@@ -87,11 +83,7 @@ class GaussianBudget:
 
     mu_squared: Fraction
     neighbors: str
-    part: Fraction = Fraction(1)
-
-    def spent(self, share: Fraction) -> Fraction:
-        """Return the μ² that a step with this share of the run spends."""
-        return share * self.part * self.mu_squared
+    part: Fraction
 
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
         """Return σ², in units squared, of the noise on each weight: Δ² divided by the μ² spent.
@@ -105,7 +97,7 @@ class GaussianBudget:
         squared_sensitivity = Neighbors(self.neighbors).changed_units * bound
         if candidates is not None:
             squared_sensitivity = min(squared_sensitivity, candidates)
-        return squared_sensitivity / self.spent(share)
+        return squared_sensitivity / (share * self.part * self.mu_squared)
 
 
 def noisy_sums(sums: Int64, variance: Fraction, randomness: Randomness) -> Integers:
@@ -113,7 +105,7 @@ def noisy_sums(sums: Int64, variance: Fraction, randomness: Randomness) -> Integ
 
     sums: (n,), in multiples of 1/GRID. variance: σ² of the noise, > 0, in units squared.
     """
-    return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
+    return sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness)
 
 
 def noisy_weights(sums: Int64, variance: Fraction, randomness: Randomness) -> Floats:

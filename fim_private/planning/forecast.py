@@ -241,16 +241,17 @@ def _found_by_levels(
     run: Levelwise, sizes: tuple[int, ...], users: int, shop: Shop, half_width: int
 ) -> float:
     """Return the share of the itemsets sought that levelwise finds and releases."""
-    budget, recipe, shop = run.budget, run.recipe, shop.shifted(sizes)
+    budget, recipe, count = run.budget, run.recipe, run.sought.count
+    shop = shop.shifted(sizes)
     variance = budget.variance(recipe.items, 1)
     need = _LISTED_SIGMAS * math.sqrt(variance)
     if run.items_delta is not None:
         need = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
-    weight = math.log(users) + shop.reach - shop.reach_decay * math.log(run.count / _PAIRS)
+    weight = math.log(users) + shop.reach - shop.reach_decay * math.log(count / _PAIRS)
     items_go_on = NormalDist(math.log(need), shop.spread).cdf(weight)
     log_noise = math.log(budget.variance(recipe.second, 1)) / 2
-    share_found = items_go_on * shop.share_ahead(users, run.count, log_noise, _POWER)
-    ranks = np.geomspace(1, run.count, _RANKS)
+    share_found = items_go_on * shop.share_ahead(users, count, log_noise, _POWER)
+    ranks = np.geomspace(1, count, _RANKS)
     supports = users * np.exp(shop.top_shares(sizes, ranks))
     return share_found * _share_that_comes_out(ranks, supports, log_noise, half_width)
 

@@ -190,9 +190,7 @@ def _steps_of(request: Request, selections: Sequence[Selection]) -> list[Step]:
         if isinstance(run, TopK):
             steps.append(Step("selection", selection.sizes, share_of_each, choices=run.choices))
         else:
-            steps += [
-                Step(purpose, sizes, share_of_each * share) for purpose, sizes, share in run.steps
-            ]
+            steps += [replace(step, fraction=share_of_each * step.fraction) for step in run.steps]
     target = request.target
     return steps + _extra_steps(target.sizes, request.supports_share, request.count_share)
 

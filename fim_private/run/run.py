@@ -23,7 +23,7 @@ When (`Run.charged` holds the order):
 4. Only then are supports counted, and noise is drawn. If that fails, the charge stays.
 
 Without a ledger in the request nothing is charged. A ledger and a seed are refused together.
-Functions of lists, such as `fim.select` and quantiles, charge by `dp.charge.charge_list` instead:
+Functions of lists, such as `fim.select` and quantiles, charge by `dp.charge.begin` instead:
 they have no purchases to read.
 """
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import combinations_with_replacement, permutations, product
+from itertools import combinations_with_replacement, pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=10)
 
 @pytest.fixture
 def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
-    """The exact law of each choice that a learner makes: of points, or of pieces that are one."""
+    """The exact law of each choice that a learner makes."""
     seen: list[Law] = []
 
     def draw(
@@ -55,15 +55,7 @@ def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
         seen.append(softmax(exponents))
         return pieces[0].start
 
-    def choose_level(
-        distances: Sequence[int], numbers: Sequence[int], rate: Fraction, *, randomness: Randomness
-    ) -> int:
-        levels = enumerate(zip(distances, numbers, strict=True))
-        seen.append(softmax({place: math.log(m) - float(rate) * d for place, (d, m) in levels}))
-        return 0
-
     monkeypatch.setattr(concepts, "draw", draw)
-    monkeypatch.setattr(concepts, "choose_level", choose_level)
     return seen
 
 
@@ -109,10 +101,10 @@ def test_label_private_thresholds_are_one_for_each_labelling_of_the_values(rows:
     with pytest.MonkeyPatch.context() as patch:
         seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
         learn_threshold(*split(rows), bits=3, epsilon=EPSILON, private="labels", seed=1)
-    values = sorted({value for value, _ in rows})
-    labellings = [0, *(value + 1 for value in values)]
+    cuts = [0, *sorted({value + 1 for value, _ in rows}), 9]
+    right_about = {(t + end) // 2: right(t, rows) for t, end in pairwise(cuts)}
     assert seen[0] == pytest.approx(
-        softmax({i: EPSILON / 2 * right(t, rows) for i, t in enumerate(labellings)})
+        softmax({middle: EPSILON / 2 * number for middle, number in right_about.items()})
     )
 
 

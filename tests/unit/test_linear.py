@@ -323,7 +323,7 @@ NONE = np.empty((0, 2), dtype=int)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"regularization": 0}, "regularization must be a number between 1e-06 and 1000, not 0"),
+        ({"regularization": 0}, "regularization must be a number above 0, not 0"),
         ({"steps": 0}, "steps must be a whole number of at least 1, not 0"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),

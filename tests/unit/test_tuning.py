@@ -332,12 +332,12 @@ ALL = (of_scores, of_models, of_runs)
         (ALL[1:], {"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
         (ALL[:2], {"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
         (ALL[:2], {"stability": 0}, "stability must be above 0, not 0"),
-        (ALL[:2], {"epsilon": 1e-7}, "epsilon must be at least 1.1e-06 here, not 1e-07"),
+        (ALL[:2], {"epsilon": 1e-7}, r"epsilon must lie between 1.1e-06 and 1e\+09, not 1e-07"),
         ([of_models], {"train": 3}, "train must be a function, not 3"),
         ([of_models], {"score": None}, "score must be a function, not None"),
-        ([of_models], {"training": "1"}, "training must be 0 or a number from 1e-9 to 1e9"),
+        ([of_models], {"training": "1"}, "training must be a number above 0, not '1'"),
         ([of_runs], {"run": 3}, "run must be a function, not 3"),
-        ([of_runs], {"stop": 0}, "stop must be a number from 1e-9 to 1, not 0"),
+        ([of_runs], {"stop": 0}, "stop must be a number above 0, not 0"),
     ],
 )
 def test_what_is_refused(calls: Any, changed: dict[str, Any], message: str) -> None:

@@ -31,8 +31,8 @@ from fim_private.reading.record_batches import (
     without_time,
     without_user,
 )
-from fim_private.reading.times import TimeFormat, iso_moment
-from fim_private.reading.where import tests_of
+from fim_private.reading.times import TimeFormat
+from fim_private.reading.where import moment_in, tests_of
 from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
 from fim_private.warehouse.session import Session
 
@@ -138,8 +138,7 @@ def _rows(session: Session, table: Table, roles: Roles) -> Table:
 
 def _has_rows(session: Session, rows: Table) -> bool:
     # No row leaves the database.
-    counted = session.numbers(rows.limit(1).aggregate(n=_.count()), {"n": [0]})
-    return bool(counted["n"][0])
+    return bool(session.numbers(rows.limit(1).aggregate(n=_.count()), [[0]])[0, 0])
 
 
 def _selected(session: Session, table: Table, roles: Roles) -> Table:
@@ -210,7 +209,7 @@ def _refuse_other_notations(session: Session, table: Table, roles: Roles) -> Non
     """
     for test in tests_of(roles.where):
         for literal in test.literals:
-            if not isinstance(literal, str) or iso_moment(literal.strip()) is None:
+            if moment_in(literal) is None:
                 continue
             notation = _notation(session, table[test.column], test.time_format)
             if notation is not None and notation.is_refused(test.sign):
@@ -235,8 +234,7 @@ def _notation(session: Session, column: Column, time_format: TimeFormat | None) 
         fit=_whole(_.fits.ifelse(1, 0).sum()),
         other=_whole(is_other.ifelse(1, 0).sum()),
     )
-    numbers = session.numbers(counted, {"n": [0], "fit": [0], "other": [0]})
-    return Notation(*(int(counts[0]) for counts in numbers.values()))
+    return Notation(*session.numbers(counted, [[0]] * 3)[:, 0].tolist())
 
 
 def _whole(count: Value) -> Value:
@@ -253,20 +251,19 @@ def _coded(
     """
     labels = Labels(items_name(session.name, roles), fold_case=roles.fold_case)
     cells = _cells(rows.filter(_.read), roles)
-    distinct = cells.select(_items_of(rows)).distinct()
-    schema = distinct.schema().to_pyarrow()
-    dry = {field.name: pa.array(range(_DRY_ITEMS)).cast(field.type) for field in schema}
-    names = session.rows(distinct, dry)
+    items = [name for name in rows.columns if name.startswith("i")]
+    distinct = cells.select(items).distinct()
+    kinds = distinct.schema().to_pyarrow().types
+    names = session.rows(distinct, [pa.array(range(_DRY_ITEMS)).cast(kind) for kind in kinds])
     columns = [column.combine_chunks() for column in names.columns]
     coded = labels.encode(joint_items(columns))
     vocabulary, code_of = labels.finish([coded])
-    if excluded is not None:
-        is_excluded = np.append(vocabulary.codes_in(excluded) >= 0, False)  # the last is for -1
-        code_of = np.where(is_excluded[code_of], -1, code_of)
     codes = np.append(code_of, -1)[coded]
     is_counted = codes >= 0
-    items = pa.array(codes[is_counted].astype(np.int32))
-    named = names.filter(pa.array(is_counted)).append_column("item", items)
+    if excluded is not None:
+        is_counted &= np.append(vocabulary.codes_in(excluded), -1)[codes] < 0
+    numbers = pa.array(codes[is_counted].astype(np.int32))
+    named = names.filter(pa.array(is_counted)).append_column("item", numbers)
     return vocabulary, session.upload(named, "items")
 
 
@@ -276,10 +273,12 @@ def _numbered(
     """Number the baskets and units; return the entries, and how many units each part has."""
     segments = roles.parts
     keys = [name for name in rows.columns if name.startswith("key")]
+    items = codes.columns[:-1]
     named = _named_baskets(session, rows, keys, roles)
-    items = _items_of(rows)
-    baskets = _in_parts(rows.filter(_.read), named, keys, *items)
-    entries = _joined(_cells(baskets, roles), codes, items).drop(items)
+    part = _.place if "place" in named.columns else _.part
+    baskets = rows.filter(_.read).inner_join(named, keys).mutate(part=part)
+    baskets = baskets.select("unit", "basket", "part", *items)
+    entries = _cells(baskets, roles).inner_join(codes, items).drop(*items)
     if segments is not None and segments.most < len(segments.names):
         counted_parts = session.keep(_parts_with_most(baskets, segments.most), "counts")
         entries = entries.semi_join(counted_parts, ["unit", "part"])
@@ -296,20 +295,12 @@ def _stored_once(session: Session, entries: Table, roles: Roles) -> Table:
 
     The columns of a unit that is the basket, and of a part that is always 0, take no room.
     """
+    implied = {}
     if roles.user is None:
-        entries = entries.drop("unit")
+        implied["unit"] = _.basket
     if roles.parts is None:
-        entries = entries.drop("part")
-    entries = session.keep(entries.distinct(), "entries")
-    if roles.user is None:
-        entries = entries.mutate(unit=_.basket)
-    if roles.parts is None:
-        entries = entries.mutate(part=ibis.literal(0, type="int32"))
-    return entries
-
-
-def _items_of(rows: Table) -> list[str]:
-    return [name for name in rows.columns if name.startswith("i")]
+        implied["part"] = ibis.literal(0, type="int32")
+    return session.keep(entries.drop(*implied).distinct(), "entries").mutate(implied)
 
 
 def _cells(rows: Table, roles: Roles) -> Table:
@@ -321,14 +312,14 @@ def _named_baskets(session: Session, rows: Table, keys: list[str], roles: Roles)
     """Return the keys of each basket, its number, its unit, and its period if each is released."""
     times = roles.times
     baskets = rows.group_by(keys).aggregate() if times is None else _dated(rows, keys, times)
-    stretch = []
+    numbers, owner = [_number().name("basket")], [_USER]
     if times is not None and times.per is not None:  # a unit is what a user bought in one of these
-        stretch = [_.day.truncate(times.per[0].upper()).name("stretch")]
-    baskets = session.keep(baskets.mutate(_number().name("basket"), *stretch), "named")
+        numbers.append(_.day.truncate(times.per[0].upper()).name("stretch"))
+        owner.append("stretch")
+    baskets = session.keep(baskets.mutate(*numbers), "named")
     if roles.user is None:
         baskets = baskets.mutate(unit=_.basket)
     else:
-        owner = [_USER, "stretch"] if stretch else [_USER]
         owners = baskets.filter(~_[_NOBODY]).select(*owner).distinct()
         users = session.keep(owners.mutate(unit=_number()), "users")
         # Nobody has one basket: its number, below 0, which no user has.
@@ -345,23 +336,11 @@ def _dated(rows: Table, keys: list[str], times: Times) -> Table:
     if not times.periods:
         return baskets
     cases = [
-        (_.day.between(_date(period.first), _date(period.last)), place)
+        (_.day.between(_EPOCH + timedelta(period.first), _EPOCH + timedelta(period.last)), place)
         for place, period in enumerate(times.periods)
     ]
     place = ibis.cases(*cases, else_=-1).cast("int32")
     return baskets.mutate(place=place).filter(_.place >= 0)
-
-
-def _date(number: int) -> date:
-    return _EPOCH + timedelta(number)
-
-
-def _in_parts(rows: Table, named: Table, keys: list[str], *columns: str) -> Table:
-    """Return the unit, basket and part of the rows, and these columns."""
-    joined = _joined(rows, named, keys)
-    if "place" in named.columns:
-        joined = joined.mutate(part=_.place)
-    return joined.select("unit", "basket", "part", *columns)
 
 
 def _parts_with_most(baskets: Table, most: int) -> Table:
@@ -375,8 +354,3 @@ def _parts_with_most(baskets: Table, most: int) -> Table:
 def _number() -> Column:
     # Some databases number only what has an order, whatever it is.
     return ibis.row_number().over(order_by=ibis.null("int64")).cast("int64")
-
-
-def _joined(left: Table, right: Table, on: list[str]) -> Table:
-    joined = left.inner_join(right, on)
-    return joined.drop(*(name for name in joined.columns if name.endswith("_right")))

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote
@@ -36,8 +35,8 @@ from fim_private.reading.columns import Wanted
 from fim_private.reading.files import file_errors, files_of
 from fim_private.reading.labels import is_list_type
 from fim_private.reading.locations import (
-    Address,
     Database,
+    FileLocation,
     InMemory,
     LocalPath,
     Source,
@@ -156,11 +155,12 @@ def database_source(source: Database, query: str) -> ArrowSource:
         else:
             schema = cursor.adbc_execute_schema(f"select * from {rows}")
 
+    described = pa.schema([field.with_type(_kind(field)) for field in schema])
+
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
-        fields = [schema.field(column) for column in scan.names]
-        columns = ", ".join(_select(field, is_sqlite) for field in fields)
-        types = pa.schema([field.with_type(_kind(field)) for field in fields])
+        columns = ", ".join(_select(schema.field(name), is_sqlite) for name in scan.names)
+        types = pa.schema([described.field(name) for name in scan.names])
         with opened_cursor() as cursor:
             cursor.execute(f"select {columns} from {rows}")
             with closing(cursor.fetch_record_batch()) as reader:
@@ -169,7 +169,6 @@ def database_source(source: Database, query: str) -> ArrowSource:
                     cast.validate(full=True)
                     yield cast
 
-    described = pa.schema([field.with_type(_kind(field)) for field in schema])
     return ArrowSource(source.name, described, batches, kind)
 
 
@@ -190,17 +189,18 @@ def _errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _driver(name: str) -> ModuleType:
+def _driver(module: str, extra: str = "sql") -> ModuleType:
     try:
-        return import_module(f"adbc_driver_{name}.dbapi")
+        return import_module(module)
     except ImportError:
-        advice = f"pip install 'fim-private[sql]' (adbc-driver-{name})"
+        package = module.removesuffix(".dbapi").replace("_", "-")
         raise MissingExtraError(
-            f"reading a database needs ADBC, which is not installed: {advice}"
+            f"this database needs a driver, which is not installed: "
+            f"pip install 'fim-private[{extra}]' ({package})"
         ) from None
 
 
-def _unreachable(source: Address) -> DataError:
+def _unreachable(source: Database) -> DataError:
     """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
     and its password.
     """
@@ -212,7 +212,7 @@ def _unreachable(source: Address) -> DataError:
 
 
 def _postgresql(source: Database) -> Connection:
-    driver = _driver("postgresql")
+    driver = _driver("adbc_driver_postgresql.dbapi")
     try:
         connection = driver.connect(source.text, autocommit=True)
     except driver.Error:
@@ -223,7 +223,7 @@ def _postgresql(source: Database) -> Connection:
 
 
 def _sqlite(source: Database) -> Connection:
-    driver = _driver("sqlite")
+    driver = _driver("adbc_driver_sqlite.dbapi")
     place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
@@ -301,10 +301,7 @@ def connected(
             f"{source.shown}"
         )
     name = repr(source.shown)
-    if isinstance(source, LocalPath):
-        _check_parquet(source, table, name)
-    else:
-        _check_address(source, table, name)
+    _check_table(source, table, name)
     if table is not None:
         name = f"table {table!r} of {name}"
     with ExitStack() as stack:
@@ -324,38 +321,30 @@ def connected(
         yield name, backend, purchases
 
 
-def _check_parquet(source: LocalPath, table: str | None, name: str) -> None:
-    if table is not None:
-        raise ParameterError(
-            f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
-        )
-    if not glob.has_magic(source.shown) and not source.path.exists():
-        raise DataError(
-            f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
-        )
-
-
-def _check_address(source: Address, table: str | None, name: str) -> None:
-    if source.scheme not in ("duckdb", "postgresql", "postgres"):
+def _check_table(source: FileLocation, table: str | None, name: str) -> None:
+    """Raise DataError or ParameterError if a source cannot be read, or not with this table."""
+    if isinstance(source, LocalPath):
+        if table is not None:
+            raise ParameterError(
+                f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
+            )
+        if not glob.has_magic(source.shown) and not source.path.exists():
+            raise DataError(
+                f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
+            )
+    elif source.scheme not in ("duckdb", "postgresql", "postgres"):
         raise DataError(
             f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
             f"postgresql://host/shop; of other databases give a table of Ibis, in Python"
         )
-    if table is None:
+    elif table is None:
         raise ParameterError(
             f"a database needs {parameter('table')}: the table, or the view, of the purchases"
         )
 
 
-def _check_installed(module: str) -> None:
-    if find_spec(module) is None:
-        raise MissingExtraError(
-            f"this database needs {module}: pip install 'fim-private[warehouse]'"
-        )
-
-
-def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) -> Backend:
-    _check_installed("duckdb")
+def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Backend:
+    _driver("duckdb", "warehouse")
     import ibis
 
     folder = tempfile.mkdtemp(prefix="fim-private-")  # for data that do not fit in memory
@@ -375,7 +364,7 @@ def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) 
 
 
 def _counting_postgresql(source: Database) -> Backend:
-    _check_installed("psycopg")
+    _driver("psycopg", "warehouse")
     import ibis
     import psycopg
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -143,21 +142,21 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
         directive: texts.re_extract(time_format.pattern, place).nullif("")
         for place, directive in enumerate(time_format.parts, 1)
     }
-    # A part that the format has not is 0; one that is no number is cast only if it is used.
-    numbers = defaultdict(
-        lambda: ibis.literal(0, type="int64"),
-        ((directive, text.cast("int64")) for directive, text in said.items()),
-    )
-    year, month, number = numbers["year"], numbers["month"], numbers["day"]
+
+    def number_of(part: str) -> Value:
+        """Return the number in a part of the text; 0 for one that the format has not."""
+        return said[part].cast("int64") if part in said else ibis.literal(0, type="int64")
+
+    year, month, number = map(number_of, ("year", "month", "day"))
     if "short year" in said:
-        short = numbers["short year"]
+        short = number_of("short year")
         year = (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
     if "month" not in said:
         month = _month(said)
-    hour, minute, second = numbers["hour"], numbers["minute"], numbers["second"]
+    hour, minute, second = map(number_of, ("hour", "minute", "second"))
     is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (hour <= 23)
     if "half" in said:
-        half_day = numbers["half-day hour"]
+        half_day = number_of("half-day hour")
         hour = half_day % 12 + (said["half"] == "pm").ifelse(12, 0)
         is_time &= half_day.between(1, 12)
     is_time &= (number <= _length_of_month(year, month)) & (minute <= 59) & (second <= 59)

@@ -16,8 +16,8 @@ import ibis
 import numpy as np
 import pyarrow as pa
 from ibis import _
-from numpy.typing import NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
@@ -61,7 +61,7 @@ class StoredPurchases:
     session: Session
     entries: Table
     items: Vocabulary
-    units: NDArray[np.int64]
+    units: Int64
     by_user: bool
     read_as: ReadAs
 
@@ -92,8 +92,9 @@ def stored_purchases(
 def _roles(table: Table, options: Reading, name: str) -> Roles:
     """Return the roles of the columns. Raises DataError if their types cannot be counted here."""
     # A column of a type that Arrow does not have gets no role.
-    fields = {column: pa.struct([]) for column in table.columns}
-    for column, kind in table.schema().items():
+    schema = table.schema()
+    fields = dict.fromkeys(schema, pa.struct([]))
+    for column, kind in schema.items():
         with suppress(Exception):
             fields[column] = kind.to_pyarrow()
     options.dialect.refuse_for(name)
@@ -105,11 +106,11 @@ def _roles(table: Table, options: Reading, name: str) -> Roles:
             f"with "
             f"{parameter('basket')} and {parameter('item')}, or with {parameter('items')}"
         )
-    types = {column: table[column].type() for column in roles.values}
+    types = {column: schema[column] for column in roles.values}
     if roles.is_list:
         types = {column: kind.value_type for column, kind in types.items()}
     if roles.by is not None:
-        types.setdefault(roles.by.column, table[roles.by.column].type())
+        types.setdefault(roles.by.column, schema[roles.by.column])
     for column, kind in types.items():
         if not (kind.is_string() or kind.is_integer()):
             raise DataError(
@@ -267,9 +268,7 @@ def _coded(
     return vocabulary, session.upload(named, "items")
 
 
-def _numbered(
-    session: Session, rows: Table, codes: Table, roles: Roles
-) -> tuple[Table, NDArray[np.int64]]:
+def _numbered(session: Session, rows: Table, codes: Table, roles: Roles) -> tuple[Table, Int64]:
     """Number the baskets and units; return the entries, and how many units each part has."""
     segments = roles.parts
     keys = [name for name in rows.columns if name.startswith("key")]

@@ -15,6 +15,7 @@ import sqlglot
 from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
 from numpy.typing import NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.databases import connected, database_errors
 from fim_private.reading.frames import may_be_query
@@ -51,7 +52,7 @@ class Session:
             self.queries.append(f"{ibis.to_sql(expression, dialect=self.dialect)};")
             return pa.table(dry, names=expression.columns)
 
-    def numbers(self, expression: Table, dry: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    def numbers(self, expression: Table, dry: Sequence[Sequence[int]]) -> Int64:
         """Return the columns of an expression of whole numbers: (columns, rows).
 
         dry: as in `rows`. Raises DataError beyond 64 bits.
@@ -62,7 +63,7 @@ class Session:
         except pa.ArrowInvalid:
             raise DataError(f"{self.name}: a sum is beyond 64 bits") from None
 
-    def vector(self, expression: Table, cells: int, dry: int) -> NDArray[np.int64]:
+    def vector(self, expression: Table, cells: int, dry: int) -> Int64:
         """Return the second column, the values at the places in the first: (cells,), 0 if none."""
         places, values = self.numbers(expression, [range(cells), [dry] * cells])
         vector = np.zeros(cells, dtype=np.int64)

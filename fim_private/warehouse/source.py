@@ -16,10 +16,18 @@ import numpy as np
 from ibis import _
 from numpy.typing import NDArray
 
-from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import Candidates, Counter, Top, rank_order, ranks_of
-from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe
-from fim_private.counting.work import Effort
+from fim_private.counting.source import (
+    UNKNOWN,
+    Catalogue,
+    ItemCodes,
+    KnownItemsets,
+    ListedFirst,
+    SizedUniverse,
+    Universe,
+    spectrum_of_items,
+)
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.errors import ParameterError, WorkLimitError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.spectrum import SupportSpectrum
@@ -89,9 +97,7 @@ class View:
         entries = self.entries.mutate(place=place).filter(_.place < count).drop("place")
         return replace(self, entries=entries)
 
-    def sums_by_total(
-        self, held: Table, cells: int, weights: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def sums_by_total(self, held: Table, cells: int, weights: Int64) -> Int64:
         """Return the sum of the weights of the units that hold each cell: (cells,).
 
         held: the unit and the place (the cell's number), each pair of them once.
@@ -102,7 +108,7 @@ class View:
         weighted = _with_totals(held.mutate(times=_ONE)).inner_join(table, "total")
         return self.summed(weighted, cells, int(weights.max(initial=0)))
 
-    def summed(self, weighted: Table, cells: int, most: int) -> NDArray[np.int64]:
+    def summed(self, weighted: Table, cells: int, most: int) -> Int64:
         """Return the sum of the weights, at most ``most`` each, at each place: (cells,).
 
         The weights are floats, which are added faster, and exactly as long as a sum is below 2^53.
@@ -110,13 +116,13 @@ class View:
         by_place = weighted.group_by("place").aggregate(value=_.weight.sum().cast("int64"))
         return self.session.vector(by_place, cells, dry=most * self.units)
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, weights: Int64) -> Int64:
         """Return the weighted sum of each item; see `ItemSource.sums`."""
         cut = self.cut_to(len(weights) - 1)
         held = cut.unit_items.select("unit", place="item")
         return cut.sums_by_total(held, cut.count, weights)
 
-    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+    def level_sums(self, scale: int, most: int) -> Int64:
         """Return the level sum of each item; see `ItemSource.level_sums`."""
         held = self.unit_items.rename(place="item")
         counted = held.group_by("unit").aggregate(items=_.count(), total=_TIMES)
@@ -171,7 +177,7 @@ def _with_level_weights(held: Table, scale: int) -> Table:
 
 
 # Candidates with their places in a table, and that table of who holds them: unit, place, times.
-_LookedFor: TypeAlias = "tuple[dict[tuple[int, ...], int], Table]"
+_LookedFor: TypeAlias = "tuple[dict[ItemCodes, int], Table]"
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ class _CandidateCounts:
     view: View
     _looked_for: list[_LookedFor] = field(default_factory=list)
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         view, items = self.view, self.view.count
         totals = self._pair_totals
         if view.by_user:
@@ -200,15 +206,15 @@ class _CandidateCounts:
         view.session.drop(rows)
         return sums[np.tril_indices(items, -1)]
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         weighted = _with_level_weights(_with_totals(self._held([sets])), scale)
         return self.view.summed(weighted, len(sets), scale)
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         held = self._held(candidates)
         return self.view.sums_by_total(held, len(weights) - 1, weights)
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         counted = self._held(candidates).group_by("unit").aggregate(number=_.count())
         by_number = counted.group_by(place=_.number).aggregate(value=_.count())
         histogram = self.view.session.vector(by_number, sum(map(len, candidates)) + 1, dry=0)
@@ -253,7 +259,7 @@ class _CandidateCounts:
         table = self.view.session.upload({"place": old, "new": new}, "places")
         return held.inner_join(table, "place").select("unit", "times", place="new")
 
-    def _look_for(self, candidates: Candidates, itemsets: list[tuple[int, ...]]) -> _LookedFor:
+    def _look_for(self, candidates: Candidates, itemsets: list[ItemCodes]) -> _LookedFor:
         """Make the table of who holds which of these itemsets, the candidates in their order."""
         session = self.view.session
         codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
@@ -271,7 +277,7 @@ class _CandidateCounts:
             self._looked_for.append((places, held))
         return places, held
 
-    def _containing(self, rows: Table, candidates: NDArray[np.int32], start: int) -> Table:
+    def _containing(self, rows: Table, candidates: Int32, start: int) -> Table:
         """Return the baskets, or united users, that contain a candidate: unit, place, times.
 
         rows: those with items of candidates.
@@ -315,11 +321,11 @@ class _DatabaseCounter(Counter):
     """
 
     _view: View
-    _size: int
     _effort: Effort
+    _size: int
 
     @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         by_item = self._view.entries.group_by(place=_.item).aggregate(value=_.unit.nunique())
         return self._view.session.vector(by_item, self._view.count, dry=self._view.units)
 
@@ -344,11 +350,11 @@ class _DatabaseCounter(Counter):
         codes, _ = self._read(self._between(support, support).limit(1, offset=index))
         return [int(code) for code in codes[0]]
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         return self._read(self._between(lowest, highest))
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Int64:
         return rank_order(self.item_supports, 1)
 
     @property
@@ -382,7 +388,7 @@ class _DatabaseCounter(Counter):
     def _between(self, lowest: int, highest: int) -> Table:
         return self._listed.filter(_.support.between(lowest, highest)).order_by(self._ranks[::-1])
 
-    def _read(self, itemsets: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _read(self, itemsets: Table) -> tuple[Int64, Int64]:
         """Return the codes, (m, size), and the supports, (m,), of listed itemsets."""
         dry = [*range(self._size), self._view.units]
         *ranks, supports = self._view.session.numbers(itemsets, [[number] for number in dry])
@@ -430,19 +436,19 @@ class DatabaseSource:
             view = replace(view, together=False, entries=entries)
         if isinstance(universe, SizedUniverse):
             view = view.cut_to(universe.count)
-        return on_one_machine.spectrum_of_items(
+        return spectrum_of_items(
             view,
             view.count,
             size,
             universe,
-            lambda size: _DatabaseCounter(view, size, self.effort),
+            partial(_DatabaseCounter, view, self.effort),
         )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> View:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         if not isinstance(universe, KnownItemsets | Catalogue):
             return self.view
-        listed = on_one_machine.ListedFirst.of(universe, self.vocabulary.codes_in)
+        listed = ListedFirst.of(universe, self.vocabulary.codes_in)
         recoded = self.view.recoded(listed.codes, listed.total, merges=True)
         return replace(recoded, label=partial(listed.label, label_of=self.vocabulary.label))
 

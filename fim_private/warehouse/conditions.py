@@ -216,7 +216,8 @@ def passing(condition: Condition, table: Table, source: str, dialect: str) -> Va
     def is_null(name: str) -> Value:
         return present(table[name]).isnull()
 
-    return truth(condition, Logic(compared, is_null, operator.invert, operator.and_, operator.or_))
+    operators = operator.invert, operator.and_, operator.or_
+    return truth(condition, Logic(compared, is_null, operators))
 
 
 def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:

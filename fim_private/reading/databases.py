@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -135,22 +135,23 @@ def database_source(source: Database, query: str) -> ArrowSource:
     connect, kind, options = _postgresql, "PostgreSQL", {}
     if is_sqlite:
         connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": "65536"}
+    problem = f"{parameter('query')} gives nothing from {source.name}"
     # A line break, since a comment may end the query.
     rows = f"({query.rstrip().rstrip(';')}\n) as t"
 
     @contextmanager
     def opened_cursor() -> Iterator[Cursor]:
         with (
-            _errors(source.name),
-            closing(connect(source)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
+            _errors(problem, "; run it yourself to see what it says"),
+            connect(source) as connection,
+            connection.cursor(adbc_stmt_kwargs=options) as cursor,
         ):
             yield cursor
 
     with opened_cursor() as cursor:
         if is_sqlite:
             cursor.execute(f"select * from {rows} limit 0")
-            with closing(cursor.fetch_record_batch()) as reader:
+            with cursor.fetch_record_batch() as reader:
                 schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
         else:
             schema = cursor.adbc_execute_schema(f"select * from {rows}")
@@ -163,7 +164,7 @@ def database_source(source: Database, query: str) -> ArrowSource:
         types = pa.schema([described.field(name) for name in scan.names])
         with opened_cursor() as cursor:
             cursor.execute(f"select {columns} from {rows}")
-            with closing(cursor.fetch_record_batch()) as reader:
+            with cursor.fetch_record_batch() as reader:
                 for batch in reader:
                     cast = batch.cast(types)
                     cast.validate(full=True)
@@ -173,20 +174,16 @@ def database_source(source: Database, query: str) -> ArrowSource:
 
 
 @contextmanager
-def _errors(name: str) -> Iterator[None]:
+def _errors(name: str, advice: str = "") -> Iterator[None]:
+    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a
+    password.
+    """
     try:
         yield
-    except MemoryError:
+    except (FimPrivateError, MemoryError):
         raise
-    except Exception as error:
-        # Drivers before 1.12 raise a RuntimeError when something that failed is closed.
-        is_expected = isinstance(error, pa.ArrowException | OSError | RuntimeError | UnicodeError)
-        if not is_expected and not type(error).__module__.startswith("adbc_driver_manager"):
-            raise
-        raise DataError(
-            f"{parameter('query')} gives nothing from {name}: {_reason(error)}; run it yourself "
-            f"to see what it says"
-        ) from None
+    except Exception as error:  # also what Ibis does not understand of its drivers
+        raise DataError(f"{name}: {_reason(error)}{advice}") from None
 
 
 def _driver(module: str, extra: str = "sql") -> ModuleType:
@@ -217,7 +214,7 @@ def _postgresql(source: Database) -> Connection:
         connection = driver.connect(source.text, autocommit=True)
     except driver.Error:
         raise _unreachable(source) from None
-    with closing(connection.cursor()) as cursor:
+    with connection.cursor() as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection
 
@@ -273,17 +270,11 @@ def _kind(field: pa.Field) -> pa.DataType:
 
 @contextmanager
 def database_errors(name: str) -> Iterator[None]:
-    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a
-    password.
-    """
-    try:
-        with warnings.catch_warnings():  # Ibis calls what its drivers will take away some day
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            yield
-    except (FimPrivateError, MemoryError):
-        raise
-    except Exception as error:  # also what Ibis does not understand of its drivers
-        raise DataError(f"{name}: {_reason(error)}") from None
+    """Raise what a database raises through Ibis in this block as a DataError."""
+    with _errors(name), warnings.catch_warnings():
+        # Ibis calls what its drivers will take away some day.
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        yield
 
 
 @contextmanager

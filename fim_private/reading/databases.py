@@ -15,9 +15,8 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote
@@ -36,8 +35,8 @@ from fim_private.reading.columns import Wanted
 from fim_private.reading.files import file_errors, files_of
 from fim_private.reading.labels import is_list_type
 from fim_private.reading.locations import (
-    Address,
     Database,
+    FileLocation,
     InMemory,
     LocalPath,
     Source,
@@ -136,71 +135,69 @@ def database_source(source: Database, query: str) -> ArrowSource:
     connect, kind, options = _postgresql, "PostgreSQL", {}
     if is_sqlite:
         connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": "65536"}
+    problem = f"{parameter('query')} gives nothing from {source.name}"
     # A line break, since a comment may end the query.
     rows = f"({query.rstrip().rstrip(';')}\n) as t"
 
     @contextmanager
     def opened_cursor() -> Iterator[Cursor]:
         with (
-            _errors(source.name),
-            closing(connect(source)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
+            _errors(problem, "; run it yourself to see what it says"),
+            connect(source) as connection,
+            connection.cursor(adbc_stmt_kwargs=options) as cursor,
         ):
             yield cursor
 
     with opened_cursor() as cursor:
         if is_sqlite:
             cursor.execute(f"select * from {rows} limit 0")
-            with closing(cursor.fetch_record_batch()) as reader:
+            with cursor.fetch_record_batch() as reader:
                 schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
         else:
             schema = cursor.adbc_execute_schema(f"select * from {rows}")
 
+    described = pa.schema([field.with_type(_kind(field)) for field in schema])
+
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
-        fields = [schema.field(column) for column in scan.names]
-        columns = ", ".join(_select(field, is_sqlite) for field in fields)
-        types = pa.schema([field.with_type(_kind(field)) for field in fields])
+        columns = ", ".join(_select(schema.field(name), is_sqlite) for name in scan.names)
+        types = pa.schema([described.field(name) for name in scan.names])
         with opened_cursor() as cursor:
             cursor.execute(f"select {columns} from {rows}")
-            with closing(cursor.fetch_record_batch()) as reader:
+            with cursor.fetch_record_batch() as reader:
                 for batch in reader:
                     cast = batch.cast(types)
                     cast.validate(full=True)
                     yield cast
 
-    described = pa.schema([field.with_type(_kind(field)) for field in schema])
     return ArrowSource(source.name, described, batches, kind)
 
 
 @contextmanager
-def _errors(name: str) -> Iterator[None]:
+def _errors(name: str, advice: str = "") -> Iterator[None]:
+    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a
+    password.
+    """
     try:
         yield
-    except MemoryError:
+    except (FimPrivateError, MemoryError):
         raise
-    except Exception as error:
-        # Drivers before 1.12 raise a RuntimeError when something that failed is closed.
-        is_expected = isinstance(error, pa.ArrowException | OSError | RuntimeError | UnicodeError)
-        if not is_expected and not type(error).__module__.startswith("adbc_driver_manager"):
-            raise
-        raise DataError(
-            f"{parameter('query')} gives nothing from {name}: {_reason(error)}; run it yourself "
-            f"to see what it says"
-        ) from None
+    except Exception as error:  # also what Ibis does not understand of its drivers
+        raise DataError(f"{name}: {_reason(error)}{advice}") from None
 
 
-def _driver(name: str) -> ModuleType:
+def _driver(module: str, extra: str = "sql") -> ModuleType:
     try:
-        return import_module(f"adbc_driver_{name}.dbapi")
+        return import_module(module)
     except ImportError:
-        advice = f"pip install 'fim-private[sql]' (adbc-driver-{name})"
+        package = module.removesuffix(".dbapi").replace("_", "-")
         raise MissingExtraError(
-            f"reading a database needs ADBC, which is not installed: {advice}"
+            f"this database needs a driver, which is not installed: "
+            f"pip install 'fim-private[{extra}]' ({package})"
         ) from None
 
 
-def _unreachable(source: Address) -> DataError:
+def _unreachable(source: Database) -> DataError:
     """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
     and its password.
     """
@@ -212,18 +209,18 @@ def _unreachable(source: Address) -> DataError:
 
 
 def _postgresql(source: Database) -> Connection:
-    driver = _driver("postgresql")
+    driver = _driver("adbc_driver_postgresql.dbapi")
     try:
         connection = driver.connect(source.text, autocommit=True)
     except driver.Error:
         raise _unreachable(source) from None
-    with closing(connection.cursor()) as cursor:
+    with connection.cursor() as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection
 
 
 def _sqlite(source: Database) -> Connection:
-    driver = _driver("sqlite")
+    driver = _driver("adbc_driver_sqlite.dbapi")
     place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
@@ -273,17 +270,11 @@ def _kind(field: pa.Field) -> pa.DataType:
 
 @contextmanager
 def database_errors(name: str) -> Iterator[None]:
-    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a
-    password.
-    """
-    try:
-        with warnings.catch_warnings():  # Ibis calls what its drivers will take away some day
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            yield
-    except (FimPrivateError, MemoryError):
-        raise
-    except Exception as error:  # also what Ibis does not understand of its drivers
-        raise DataError(f"{name}: {_reason(error)}") from None
+    """Raise what a database raises through Ibis in this block as a DataError."""
+    with _errors(name), warnings.catch_warnings():
+        # Ibis calls what its drivers will take away some day.
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        yield
 
 
 @contextmanager
@@ -301,10 +292,7 @@ def connected(
             f"{source.shown}"
         )
     name = repr(source.shown)
-    if isinstance(source, LocalPath):
-        _check_parquet(source, table, name)
-    else:
-        _check_address(source, table, name)
+    _check_table(source, table, name)
     if table is not None:
         name = f"table {table!r} of {name}"
     with ExitStack() as stack:
@@ -324,38 +312,30 @@ def connected(
         yield name, backend, purchases
 
 
-def _check_parquet(source: LocalPath, table: str | None, name: str) -> None:
-    if table is not None:
-        raise ParameterError(
-            f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
-        )
-    if not glob.has_magic(source.shown) and not source.path.exists():
-        raise DataError(
-            f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
-        )
-
-
-def _check_address(source: Address, table: str | None, name: str) -> None:
-    if source.scheme not in ("duckdb", "postgresql", "postgres"):
+def _check_table(source: FileLocation, table: str | None, name: str) -> None:
+    """Raise DataError or ParameterError if a source cannot be read, or not with this table."""
+    if isinstance(source, LocalPath):
+        if table is not None:
+            raise ParameterError(
+                f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
+            )
+        if not glob.has_magic(source.shown) and not source.path.exists():
+            raise DataError(
+                f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
+            )
+    elif source.scheme not in ("duckdb", "postgresql", "postgres"):
         raise DataError(
             f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
             f"postgresql://host/shop; of other databases give a table of Ibis, in Python"
         )
-    if table is None:
+    elif table is None:
         raise ParameterError(
             f"a database needs {parameter('table')}: the table, or the view, of the purchases"
         )
 
 
-def _check_installed(module: str) -> None:
-    if find_spec(module) is None:
-        raise MissingExtraError(
-            f"this database needs {module}: pip install 'fim-private[warehouse]'"
-        )
-
-
-def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) -> Backend:
-    _check_installed("duckdb")
+def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Backend:
+    _driver("duckdb", "warehouse")
     import ibis
 
     folder = tempfile.mkdtemp(prefix="fim-private-")  # for data that do not fit in memory
@@ -375,7 +355,7 @@ def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) 
 
 
 def _counting_postgresql(source: Database) -> Backend:
-    _check_installed("psycopg")
+    _driver("psycopg", "warehouse")
     import ibis
     import psycopg
 

@@ -117,19 +117,8 @@ READABLE = (
     "or .bz2), "
     "Excel (.xlsx), or - for standard input"
 )
-_BINARY_SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".arrows": "stream",
-}
-_FORM_NAMES = {
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow IPC file",
-    "stream": "an Arrow IPC stream",
-}
+_BINARY_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
+
 # What files begin with: patterns.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
@@ -226,7 +215,7 @@ def open_file(file: File, *, as_text: bool = False) -> File:
     if stream is not None:
         return _pipe(file.path, stream)
     magic = file.start()
-    suffix, compression = _suffix_and_compression(file.path)
+    suffix, compression = _suffix_and_compression(file.path, magic)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
@@ -234,16 +223,35 @@ def open_file(file: File, *, as_text: bool = False) -> File:
     is_told = as_text and suffix == ".json"
     if form is None and suffix in _OTHER_SUFFIXES and not is_told:
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
-    text = replace(file, suffix=suffix, compression=compression or _first(_PACKED, magic))
+    text = replace(file, suffix=suffix, compression=compression)
     if suffix in _JSON_SUFFIXES:
         return replace(text, form="json")
     is_binary = form is not None or suffix in _BINARY_SUFFIXES
     if suffix in _TEXT_SUFFIXES or (as_text and not is_binary):
         _refuse_others(text.start(), file.name)
         return text
-    if form is None:
-        raise _of_no_form(file.name, suffix)
-    return replace(file, form=form)
+    if form is not None:
+        return replace(file, form=form)
+    if suffix in _BINARY_SUFFIXES:
+        raise DataError(
+            f"{file.name} does not begin as files that end in {suffix} do; check how it was written"
+        )
+    problem = (
+        f"{file.name} has no form that can be read; those are {READABLE}; "
+        f"for text with another ending give {parameter('input_format')}"
+    )
+    raise unclear(problem, {})
+
+
+def _suffix_and_compression(path: Path, start: bytes) -> tuple[str, str | None]:
+    """Return the suffix in small letters, and how a suffix behind it, or the first bytes, say that
+    it is compressed.
+    """
+    name = PurePath(path.name.lower())
+    compression = _COMPRESSIONS.get(name.suffix)
+    if compression is None:
+        return name.suffix, _first(_PACKED, start)
+    return name.with_suffix("").suffix, compression
 
 
 def _stream_of(file: File) -> BinaryIO | None:
@@ -265,27 +273,6 @@ def _stream_of(file: File) -> BinaryIO | None:
     if not stat.S_ISREG(mode):
         raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
     return None
-
-
-def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
-    """Return the suffix in small letters, and how a suffix behind it says that it is compressed."""
-    name = PurePath(path.name.lower())
-    compression = _COMPRESSIONS.get(name.suffix)
-    if compression is not None:
-        name = name.with_suffix("")
-    return name.suffix, compression
-
-
-def _of_no_form(name: str, suffix: str) -> DataError:
-    """Return the error for a file whose first bytes are of no form that can be read."""
-    if suffix in _BINARY_SUFFIXES:
-        expected = _FORM_NAMES[_BINARY_SUFFIXES[suffix]]
-        return DataError(f"{name} is not {expected}; check how it was written")
-    return unclear(
-        f"{name} has no form that can be read; those are {READABLE}; "
-        f"for text with another ending give {parameter('input_format')}",
-        {},
-    )
 
 
 def _refuse_others(start: bytes, name: str) -> None:
@@ -378,8 +365,10 @@ def _files_of_address(address: Address) -> list[File]:
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
-        problem = "needs a file system that this pyarrow was built without; copy the files here"
-        raise DataError(f"{address.name} {problem}") from None
+        raise DataError(
+            f"{address.name} needs a file system that this pyarrow was built without; "
+            f"copy the files here"
+        ) from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
             f"{address.name} is no address that can be read; those are s3://, gs://, abfs://, "

@@ -148,9 +148,15 @@ def _one_character(name: str, delimiter: object) -> str | None:
     return character
 
 
-def _check_member(name: str, value: object, members: type[StrEnum]) -> None:
+def _check_member(name: str, value: object, members: Iterable[str]) -> None:
     if value is not None and (not isinstance(value, str) or value not in [*members]):
         raise _wrong(name, f"one of {', '.join(members)}", value)
+
+
+def _one_column(name: str, column: object) -> str:
+    if isinstance(column, str):
+        return column
+    raise _wrong(name, "the name of a column, as text", column)
 
 
 def _codec(encoding: object) -> str:
@@ -191,8 +197,7 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
                     f"segments"
                 )
         return None
-    if not isinstance(by, str):
-        raise _wrong("by", "the name of a column, as text", by)
+    column = _one_column("by", by)
     if segments is None:
         raise ParameterError(
             f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, "
@@ -203,7 +208,7 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
     if not _is_between(most, 1, len(names)):
         limits = f"a whole number from 1 to that of the segments, {len(names)}"
         raise _wrong("max_segments", limits, most)
-    return Segments(by, names, most)
+    return Segments(column, names, most)
 
 
 def _segment_names(segments: object) -> tuple[str, ...]:
@@ -317,12 +322,9 @@ def times_of(
                     f"a row"
                 )
         return None
-    if not isinstance(time, str):
-        raise _wrong("time", "the name of a column, as text", time)
     by_user = options.get("user") is not None
     per = options.get("per")
-    if per is not None and per not in KINDS:
-        raise _wrong("per", f"one of {', '.join(KINDS)}", per)
+    _check_member("per", per, KINDS)
     if per is not None and not by_user:
         raise ParameterError(
             f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
@@ -335,7 +337,8 @@ def times_of(
     released_apart = list_of_periods is not None or period in KINDS
     if released_apart and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
-    return Times(time, periods, per, missing, released_apart, by_user, time_format)
+    column = _one_column("time", time)
+    return Times(column, periods, per, missing, released_apart, by_user, time_format)
 
 
 @dataclass(frozen=True)
@@ -370,14 +373,13 @@ class Reading:
     def __post_init__(self) -> None:
         if not isinstance(self.fold_case, bool):
             raise _wrong("fold_case", "True or False", self.fold_case)
-        for name, column in (("user", self.user), ("items", self.items)):
-            if not isinstance(column, str | None):
-                raise _wrong(name, "the name of a column, as text", column)
+        if self.items is not None:
+            _one_column("items", self.items)
         _check_member("missing_user", self.missing_user, MissingUser)
         self._check_together()
         self._check_key("basket", self.basket)
         if self.user is not None:
-            self._check_key("user", (self.user,))
+            self._check_key("user", (_one_column("user", self.user),))
             if self.times is not None and self.times.column == self.user:
                 raise _same_column("time", "user")
 
@@ -420,7 +422,7 @@ class Reading:
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.head or len(self.item) > 0 or len(self.dialect.given()) > 0
+        return self.head or bool(self.item or self.dialect.given())
 
     @property
     def parts(self) -> Segments | None:

@@ -81,7 +81,7 @@ def _parquet(file: File) -> ArrowSource:
     with file.native() as stream:
         head = ParquetFile(stream)
     schema = head.schema_arrow
-    leaves = [head.schema.column(place) for place in range(len(head.schema.names))]
+    leaves = [*map(head.schema.column, range(len(head.schema)))]
 
     def batches(scan: Wanted) -> Iterator[RecordBatch]:
         encoded = [
@@ -186,12 +186,30 @@ _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _PLACE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
 _NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+_Row = tuple[int, Sequence[object]]  # how many rows stand above it, and its cells
 
 
 def _workbook(file: File, options: Reading) -> ArrowSource:
     sheet = _only_sheet(file)
-    skipped = options.dialect.skipped
-    rows = islice(_rows(sheet, skipped), LOOKED_AT)
+    rows = partial(_rows, sheet, options.dialect.skipped)
+    names = _column_names(rows(), options, file)
+
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+        places = [names.index(name) for name in scan.names]
+        below = islice(rows(), 1, None)
+        for block in iter(lambda: list(islice(below, scan.rows_at_a_time)), []):
+            columns = [
+                arrow_strings([_text(cells[place]) for _, cells in block]) for place in places
+            ]
+            yield RecordBatch.from_arrays(columns, names=scan.names)
+
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",), own_dates=True)
+
+
+def _column_names(rows: Iterable[_Row], options: Reading, file: File) -> list[str]:
+    """Return the names in the first row. Raises DataError if they are none, or not as was said."""
+    rows = islice(rows, LOOKED_AT)
     first = [(number, [_text(cell).strip() for cell in cells]) for number, cells in rows]
     if not first:
         raise empty(file.name)
@@ -213,18 +231,7 @@ def _workbook(file: File, options: Reading) -> ArrowSource:
             f"{file.name} has no column {missing[0]!r}; name the columns as the "
             f"first row of its table"
         )
-
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
-        places = [names.index(name) for name in scan.names]
-        rows = islice(_rows(sheet, skipped), 1, None)
-        for block in iter(lambda: list(islice(rows, scan.rows_at_a_time)), []):
-            columns = [
-                arrow_strings([_text(cells[place]) for _, cells in block]) for place in places
-            ]
-            yield RecordBatch.from_arrays(columns, names=scan.names)
-
-    schema = pa.schema([(name, pa.string()) for name in names])
-    return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",), own_dates=True)
+    return names
 
 
 def _only_sheet(file: File) -> python_calamine.CalamineSheet:
@@ -354,9 +361,7 @@ def _place(attributes: bytes | None) -> tuple[bytes, bytes]:
     return place[1], place[2]
 
 
-def _rows(
-    sheet: python_calamine.CalamineSheet, skipped: int
-) -> Iterator[tuple[int, Sequence[object]]]:
+def _rows(sheet: python_calamine.CalamineSheet, skipped: int) -> Iterator[_Row]:
     for number, cells in enumerate(sheet.iter_rows()):
         if number >= skipped and any(cell != "" for cell in cells):
             yield number, cells
@@ -391,8 +396,8 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
         for field in first.schema
         if field.name not in folders
     ]
-    named_by_folders = [pa.field(folder, pa.string()) for folder in folders]
-    schema = pa.schema([*fields, *named_by_folders], first.schema.metadata)
+    fields += [pa.field(folder, pa.string()) for folder in folders]
+    schema = pa.schema(fields, first.schema.metadata)
 
     def batches(scan: Wanted) -> Iterator[RecordBatch]:
         for file in files:
@@ -468,10 +473,9 @@ def _check_type(source: ArrowSource, name: str, kind: pa.DataType) -> None:
     """Raise DataError if a file has no column of a name, or if it has another type."""
     places = source.schema.get_all_field_indices(name)
     if len(places) != 1:
-        count = "no"
-        if places:
-            count = "more than one"
-        raise DataError(f"{source.name} has {count} column {name!r}, as the first file has")
+        raise DataError(
+            f"{source.name} has no column {name!r}, or several; the first of these files has one"
+        )
     type_here = common_type(source.schema.field(places[0]).type)
     if type_here != kind and not pa.types.is_null(type_here):
         raise DataError(

@@ -166,6 +166,7 @@ def where_of(where: object) -> Condition | None:
 # What is taken from the text of a condition, behind white space, in capital or small letters.
 _COLUMN = rf'"(?:[^"]|"")+"|(?!(?:{"|".join(_WORDS)})(?!\w))[^\W\d]\w*'
 _SIGN = r"<=|>=|<>|!=|[=<>]"
+_CHARACTER = r"'(?:[^']|'')'"
 _TEXT = r"'(?:[^']|'')*'"
 _TYPED_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,3})?(?![\w.])"
 
@@ -258,11 +259,7 @@ class _Parser:
         pattern = _unquoted(self._expect(_TEXT, "a pattern: 'text' with % or _ in it"))
         escape = ""
         if self._takes("escape"):
-            escape = _unquoted(self._expect(_TEXT, "one character, such as '!'"))
-            if len(escape) != 1:
-                raise ParameterError(
-                    f"{parameter('where')} must have one character behind escape, such as '!'"
-                )
+            escape = _unquoted(self._expect(_CHARACTER, "one character, such as '!',"))
         itself = re.escape(escape)
         if escape and escape in re.sub(f"{itself}[%_{itself}]", "", pattern):
             raise ParameterError(
@@ -359,40 +356,35 @@ class Logic:
     Attributes:
         compared: Compares the column of a test with a literal, by a sign.
         is_null: Tells where a column has no value.
-        negate: Not; by default, as the two below, that of arrays.
-        both: And.
-        either: Or.
+        operators: Not, and, or; by default those of arrays.
     """
 
     compared: Callable[[ColumnTest, str, Literal], Any]
     is_null: Callable[[str], Any]
-    negate: Callable[[Any], Any] = pc.invert
-    both: Callable[[Any, Any], Any] = pc.and_kleene
-    either: Callable[[Any, Any], Any] = pc.or_kleene
+    operators: tuple[Callable[..., Any], ...] = (pc.invert, pc.and_kleene, pc.or_kleene)
 
 
 def truth(condition: Condition, logic: Logic) -> Any:
     """Return where a condition is true, as an array or an expression of the logic."""
+    negate, both, either = logic.operators
     if isinstance(condition, Joined):
         truths = [truth(inner, logic) for inner in condition.conditions]
         if condition.word == "not":
-            return logic.negate(truths[0])
-        if condition.word == "and":
-            return reduce(logic.both, truths)
-        return reduce(logic.either, truths)
+            return negate(truths[0])
+        return reduce(both if condition.word == "and" else either, truths)
     compared = partial(logic.compared, condition)
     match condition.sign:
         case "null":
             is_true = logic.is_null(condition.column)
         case "in":
-            is_true = reduce(logic.either, [compared("=", value) for value in condition.values])
+            is_true = reduce(either, [compared("=", value) for value in condition.values])
         case "between":
             low, high = condition.values
-            is_true = logic.both(compared(">=", low), compared("<=", high))
+            is_true = both(compared(">=", low), compared("<=", high))
         case sign:
             is_true = compared(sign, condition.values[0])
     if condition.negated:
-        return logic.negate(is_true)
+        return negate(is_true)
     return is_true
 
 
@@ -537,11 +529,7 @@ def is_time_type(kind: DataType) -> bool:
 
 def named_kind(literal: Literal) -> str:
     """Return what errors call a literal of such a kind."""
-    if isinstance(literal, bool):
-        return "true or false"
-    if isinstance(literal, str):
-        return "a text"
-    return "a number"
+    return {bool: "true or false", str: "a text"}.get(type(literal), "a number")
 
 
 def is_text(kind: DataType) -> bool:

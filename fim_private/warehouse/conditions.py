@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -69,32 +68,28 @@ def as_printed(column: Value) -> Value:
     return ibis.coalesce(whole, present(column))
 
 
-def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Value], Value]:
-    """Return a function that calls the database's own function for a time in UTC."""
-    kinds = ibis.dtype("timestamp('UTC')"), ibis.dtype("string")
-    if zone_first:
-        kinds = kinds[::-1]
-
-    def stub(first: Value, second: Value) -> Value: ...
-
-    in_zone = ibis.udf.scalar.builtin(name=name, signature=(kinds, "timestamp"))(stub)
-    if zone_first:
-        return lambda time: in_zone("UTC", time)
-    return lambda time: in_zone(time, "UTC")
-
-
-# A cast of a time with a zone uses the zone of the session, so UTC is asked for by name. SQLite has
-# no zone of a session: it reads zones in texts, and gives UTC.
-_IN_UTC: dict[str, Callable[[Value], Value]] = {
-    "bigquery": _asking_for_utc("datetime", zone_first=False),
-    "clickhouse": _asking_for_utc("toTimeZone", zone_first=False),
-    "databricks": _asking_for_utc("convert_timezone", zone_first=True),
-    "duckdb": _asking_for_utc("timezone", zone_first=True),
-    "postgres": _asking_for_utc("timezone", zone_first=True),
-    "snowflake": _asking_for_utc("convert_timezone", zone_first=True),
-    "sqlite": lambda time: time.cast("timestamp"),
-    "trino": _asking_for_utc("at_timezone", zone_first=False),
+# What databases call the function that gives a time in a zone, whose name is the first argument of
+# some, and the last of others. A cast of a time with a zone uses the zone of the session, so UTC is
+# asked for by name. SQLite has no zone of a session: it reads zones in texts, and gives UTC.
+_ZONE_FIRST = {
+    "databricks": "convert_timezone",
+    "duckdb": "timezone",
+    "postgres": "timezone",
+    "snowflake": "convert_timezone",
 }
+_ZONE_LAST = {"bigquery": "datetime", "clickhouse": "toTimeZone", "trino": "at_timezone"}
+_ZONES = {"sqlite": "", **_ZONE_FIRST, **_ZONE_LAST}
+
+
+def _in_utc(time: Value, dialect: str) -> Value:
+    if dialect == "sqlite":
+        return time.cast("timestamp")
+    arguments = [time, ibis.literal("UTC")]
+    if dialect in _ZONE_FIRST:
+        arguments.reverse()
+    kinds = tuple(argument.type() for argument in arguments)
+    in_zone = ibis.udf.scalar.builtin(name=_ZONES[dialect], signature=(kinds, "timestamp"))
+    return in_zone(lambda first, second: None)(*arguments)
 
 
 def day(column: Value, times: Times, source: str, dialect: str) -> Value:
@@ -117,11 +112,11 @@ def day(column: Value, times: Times, source: str, dialect: str) -> Value:
     if kind.timezone is None:
         return column.date()
     _check_zone(times.column, source, dialect)
-    return _IN_UTC[dialect](column).date()
+    return _in_utc(column, dialect).date()
 
 
 def _check_zone(name: str, source: str, dialect: str) -> None:
-    if dialect not in _IN_UTC:
+    if dialect not in _ZONES:
         raise DataError(
             f"column {name!r} of {source} has times with a zone, which {dialect} cannot be asked "
             f"for in UTC: "
@@ -147,21 +142,21 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
         directive: texts.re_extract(time_format.pattern, place).nullif("")
         for place, directive in enumerate(time_format.parts, 1)
     }
-    # A part that the format has not is 0; one that is no number is cast only if it is used.
-    numbers = defaultdict(
-        lambda: ibis.literal(0, type="int64"),
-        ((directive, text.cast("int64")) for directive, text in said.items()),
-    )
-    year, month, number = numbers["year"], numbers["month"], numbers["day"]
+
+    def number_of(part: str) -> Value:
+        """Return the number in a part of the text; 0 for one that the format has not."""
+        return said[part].cast("int64") if part in said else ibis.literal(0, type="int64")
+
+    year, month, number = map(number_of, ("year", "month", "day"))
     if "short year" in said:
-        short = numbers["short year"]
+        short = number_of("short year")
         year = (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
     if "name" in said:
         month = _month(said["name"].substr(0, 3))
-    hour, minute, second = numbers["hour"], numbers["minute"], numbers["second"]
+    hour, minute, second = map(number_of, ("hour", "minute", "second"))
     is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (hour <= 23)
     if "half" in said:
-        half_day = numbers["half-day hour"]
+        half_day = number_of("half-day hour")
         hour = half_day % 12 + (said["half"] == "pm").ifelse(12, 0)
         is_time &= half_day.between(1, 12)
     is_time &= (number <= _length_of_month(year, month)) & (minute <= 59) & (second <= 59)
@@ -220,7 +215,8 @@ def passing(condition: Condition, table: Table, source: str, dialect: str) -> Va
     def is_null(name: str) -> Value:
         return present(table[name]).isnull()
 
-    return truth(condition, Logic(compared, is_null, operator.invert, operator.and_, operator.or_))
+    operators = operator.invert, operator.and_, operator.or_
+    return truth(condition, Logic(compared, is_null, operators))
 
 
 def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:
@@ -231,7 +227,7 @@ def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> V
             return None
         # The digits of whole numbers are matched, too.
         return column.cast("string").re_search(regex_of(str(literal).strip(), test.escape))
-    if isinstance(literal, int | Decimal) and not isinstance(literal, bool):
+    if isinstance(literal, Decimal):
         return _with_number(column, sign, literal)
     micros = moment_in(literal)
     if micros is not None:
@@ -261,28 +257,21 @@ def _with_time(
     return COMPARE[sign](column, ibis.literal(time))
 
 
-def _with_number(column: Value, sign: str, number: int | Decimal) -> Value | None:
+def _with_number(column: Value, sign: str, number: Decimal) -> Value | None:
     """Return a comparison of numbers with a number; None where a database could round it."""
     kind = column.type()
-    if kind.is_integer():
-        return _with_whole_bound(column, sign, number)
-    exact = Decimal(number)
     if kind.is_float64():
-        return COMPARE[sign](column, float(exact))
+        return COMPARE[sign](column, float(number))
+    if kind.is_integer():  # compared with the whole number next to it
+        low, high = math.floor(number), math.ceil(number)
+        if abs(low) >= 2**62:
+            return None
+        if low != high and sign in _EQUALITIES:  # no whole number is a fraction
+            return column.isnull().ifelse(None, sign == "<>")
+        return COMPARE[sign](column, low if sign in ("<=", ">") else high)
     if not kind.is_decimal() or (kind.precision or 0) > 38:
         return None
-    decimals = max(kind.scale or 0, -int(exact.as_tuple().exponent))
-    if decimals > 38 or abs(exact) >= 10 ** (38 - decimals):
+    decimals = max(kind.scale or 0, -int(number.as_tuple().exponent))
+    if decimals > 38 or abs(number) >= 10 ** (38 - decimals):
         return None
-    return COMPARE[sign](column, ibis.literal(exact, f"decimal(38, {decimals})"))
-
-
-def _with_whole_bound(column: Value, sign: str, number: int | Decimal) -> Value | None:
-    """Return a comparison of whole numbers with the whole number next to a number."""
-    low, high = math.floor(number), math.ceil(number)
-    if abs(low) >= 2**62:
-        return None
-    if low != high and sign in _EQUALITIES:  # no whole number is a fraction
-        return column.isnull().ifelse(None, sign == "<>")
-    bound = low if sign in ("<=", ">") else high
-    return COMPARE[sign](column, bound)
+    return COMPARE[sign](column, ibis.literal(number, f"decimal(38, {decimals})"))

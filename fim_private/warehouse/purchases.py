@@ -16,8 +16,8 @@ import ibis
 import numpy as np
 import pyarrow as pa
 from ibis import _
-from numpy.typing import NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
@@ -61,7 +61,7 @@ class StoredPurchases:
     session: Session
     entries: Table
     items: Vocabulary
-    units: NDArray[np.int64]
+    units: Int64
     by_user: bool
     read_as: ReadAs
 
@@ -92,8 +92,9 @@ def stored_purchases(
 def _roles(table: Table, options: Reading, name: str) -> Roles:
     """Return the roles of the columns. Raises DataError if their types cannot be counted here."""
     # A column of a type that Arrow does not have gets no role.
-    fields = {column: pa.struct([]) for column in table.columns}
-    for column, kind in table.schema().items():
+    schema = table.schema()
+    fields = dict.fromkeys(schema, pa.struct([]))
+    for column, kind in schema.items():
         with suppress(Exception):
             fields[column] = kind.to_pyarrow()
     options.dialect.refuse_for(name)
@@ -105,11 +106,11 @@ def _roles(table: Table, options: Reading, name: str) -> Roles:
             f"with "
             f"{parameter('basket')} and {parameter('item')}, or with {parameter('items')}"
         )
-    types = {column: table[column].type() for column in roles.values}
+    types = {column: schema[column] for column in roles.values}
     if roles.is_list:
         types = {column: kind.value_type for column, kind in types.items()}
     if roles.by is not None:
-        types.setdefault(roles.by.column, table[roles.by.column].type())
+        types.setdefault(roles.by.column, schema[roles.by.column])
     for column, kind in types.items():
         if not (kind.is_string() or kind.is_integer()):
             raise DataError(
@@ -138,8 +139,7 @@ def _rows(session: Session, table: Table, roles: Roles) -> Table:
 
 def _has_rows(session: Session, rows: Table) -> bool:
     # No row leaves the database.
-    counted = session.numbers(rows.limit(1).aggregate(n=_.count()), {"n": [0]})
-    return bool(counted["n"][0])
+    return bool(session.numbers(rows.limit(1).aggregate(n=_.count()), [[0]])[0, 0])
 
 
 def _selected(session: Session, table: Table, roles: Roles) -> Table:
@@ -234,8 +234,7 @@ def _notation(session: Session, column: Column, time_format: TimeFormat | None) 
         fit=_whole(_.fits.ifelse(1, 0).sum()),
         other=_whole(is_other.ifelse(1, 0).sum()),
     )
-    numbers = session.numbers(counted, {"n": [0], "fit": [0], "other": [0]})
-    return Notation(*(int(counts[0]) for counts in numbers.values()))
+    return Notation(*session.numbers(counted, [[0]] * 3)[:, 0].tolist())
 
 
 def _whole(count: Value) -> Value:
@@ -252,33 +251,32 @@ def _coded(
     """
     labels = Labels(items_name(session.name, roles), fold_case=roles.fold_case)
     cells = _cells(rows.filter(_.read), roles)
-    distinct = cells.select(_items_of(rows)).distinct()
-    schema = distinct.schema().to_pyarrow()
-    dry = {field.name: pa.array(range(_DRY_ITEMS)).cast(field.type) for field in schema}
-    names = session.rows(distinct, dry)
+    items = [name for name in rows.columns if name.startswith("i")]
+    distinct = cells.select(items).distinct()
+    kinds = distinct.schema().to_pyarrow().types
+    names = session.rows(distinct, [pa.array(range(_DRY_ITEMS)).cast(kind) for kind in kinds])
     columns = [column.combine_chunks() for column in names.columns]
     coded = labels.encode(joint_items(columns))
     vocabulary, code_of = labels.finish([coded])
-    if excluded is not None:
-        is_excluded = np.append(vocabulary.codes_in(excluded) >= 0, False)  # the last is for -1
-        code_of = np.where(is_excluded[code_of], -1, code_of)
     codes = np.append(code_of, -1)[coded]
     is_counted = codes >= 0
-    items = pa.array(codes[is_counted].astype(np.int32))
-    named = names.filter(pa.array(is_counted)).append_column("item", items)
+    if excluded is not None:
+        is_counted &= np.append(vocabulary.codes_in(excluded), -1)[codes] < 0
+    numbers = pa.array(codes[is_counted].astype(np.int32))
+    named = names.filter(pa.array(is_counted)).append_column("item", numbers)
     return vocabulary, session.upload(named, "items")
 
 
-def _numbered(
-    session: Session, rows: Table, codes: Table, roles: Roles
-) -> tuple[Table, NDArray[np.int64]]:
+def _numbered(session: Session, rows: Table, codes: Table, roles: Roles) -> tuple[Table, Int64]:
     """Number the baskets and units; return the entries, and how many units each part has."""
     segments = roles.parts
     keys = [name for name in rows.columns if name.startswith("key")]
+    items = codes.columns[:-1]
     named = _named_baskets(session, rows, keys, roles)
-    items = _items_of(rows)
-    baskets = _in_parts(rows.filter(_.read), named, keys, *items)
-    entries = _joined(_cells(baskets, roles), codes, items).drop(items)
+    part = _.place if "place" in named.columns else _.part
+    baskets = rows.filter(_.read).inner_join(named, keys).mutate(part=part)
+    baskets = baskets.select("unit", "basket", "part", *items)
+    entries = _cells(baskets, roles).inner_join(codes, items).drop(*items)
     if segments is not None and segments.most < len(segments.names):
         counted_parts = session.keep(_parts_with_most(baskets, segments.most), "counts")
         entries = entries.semi_join(counted_parts, ["unit", "part"])
@@ -295,20 +293,12 @@ def _stored_once(session: Session, entries: Table, roles: Roles) -> Table:
 
     The columns of a unit that is the basket, and of a part that is always 0, take no room.
     """
+    implied = {}
     if roles.user is None:
-        entries = entries.drop("unit")
+        implied["unit"] = _.basket
     if roles.parts is None:
-        entries = entries.drop("part")
-    entries = session.keep(entries.distinct(), "entries")
-    if roles.user is None:
-        entries = entries.mutate(unit=_.basket)
-    if roles.parts is None:
-        entries = entries.mutate(part=ibis.literal(0, type="int32"))
-    return entries
-
-
-def _items_of(rows: Table) -> list[str]:
-    return [name for name in rows.columns if name.startswith("i")]
+        implied["part"] = ibis.literal(0, type="int32")
+    return session.keep(entries.drop(*implied).distinct(), "entries").mutate(implied)
 
 
 def _cells(rows: Table, roles: Roles) -> Table:
@@ -320,14 +310,14 @@ def _named_baskets(session: Session, rows: Table, keys: list[str], roles: Roles)
     """Return the keys of each basket, its number, its unit, and its period if each is released."""
     times = roles.times
     baskets = rows.group_by(keys).aggregate() if times is None else _dated(rows, keys, times)
-    stretch = []
+    numbers, owner = [_number().name("basket")], [_USER]
     if times is not None and times.per is not None:  # a unit is what a user bought in one of these
-        stretch = [_.day.truncate(times.per[0].upper()).name("stretch")]
-    baskets = session.keep(baskets.mutate(_number().name("basket"), *stretch), "named")
+        numbers.append(_.day.truncate(times.per[0].upper()).name("stretch"))
+        owner.append("stretch")
+    baskets = session.keep(baskets.mutate(*numbers), "named")
     if roles.user is None:
         baskets = baskets.mutate(unit=_.basket)
     else:
-        owner = [_USER, "stretch"] if stretch else [_USER]
         owners = baskets.filter(~_[_NOBODY]).select(*owner).distinct()
         users = session.keep(owners.mutate(unit=_number()), "users")
         # Nobody has one basket: its number, below 0, which no user has.
@@ -344,23 +334,11 @@ def _dated(rows: Table, keys: list[str], times: Times) -> Table:
     if not times.periods:
         return baskets
     cases = [
-        (_.day.between(_date(period.first), _date(period.last)), place)
+        (_.day.between(_EPOCH + timedelta(period.first), _EPOCH + timedelta(period.last)), place)
         for place, period in enumerate(times.periods)
     ]
     place = ibis.cases(*cases, else_=-1).cast("int32")
     return baskets.mutate(place=place).filter(_.place >= 0)
-
-
-def _date(number: int) -> date:
-    return _EPOCH + timedelta(number)
-
-
-def _in_parts(rows: Table, named: Table, keys: list[str], *columns: str) -> Table:
-    """Return the unit, basket and part of the rows, and these columns."""
-    joined = _joined(rows, named, keys)
-    if "place" in named.columns:
-        joined = joined.mutate(part=_.place)
-    return joined.select("unit", "basket", "part", *columns)
 
 
 def _parts_with_most(baskets: Table, most: int) -> Table:
@@ -374,8 +352,3 @@ def _parts_with_most(baskets: Table, most: int) -> Table:
 def _number() -> Column:
     # Some databases number only what has an order, whatever it is.
     return ibis.row_number().over(order_by=ibis.null("int64")).cast("int64")
-
-
-def _joined(left: Table, right: Table, on: list[str]) -> Table:
-    joined = left.inner_join(right, on)
-    return joined.drop(*(name for name in joined.columns if name.endswith("_right")))

@@ -15,6 +15,7 @@ import sqlglot
 from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
 from numpy.typing import NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.databases import connected, database_errors
 from fim_private.reading.frames import may_be_query
@@ -43,34 +44,30 @@ class Session:
     queries: list[str] | None
     _kept: list[str] = field(default_factory=list)
 
-    def rows(self, expression: Table, dry: Mapping[str, Sequence[int] | pa.Array]) -> pa.Table:
+    def rows(self, expression: Table, dry: Sequence[Sequence[int] | pa.Array]) -> pa.Table:
         """Return the rows of an expression. dry: the columns to return in a dry run instead."""
         with database_errors(self.name):
             if self.queries is None:
                 return expression.to_pyarrow()
             self.queries.append(f"{ibis.to_sql(expression, dialect=self.dialect)};")
-            return pa.table(dry)
+            return pa.table(dry, names=expression.columns)
 
-    def numbers(
-        self, expression: Table, dry: Mapping[str, Sequence[int]]
-    ) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of an expression of whole numbers, each (rows,).
+    def numbers(self, expression: Table, dry: Sequence[Sequence[int]]) -> Int64:
+        """Return the columns of an expression of whole numbers: (columns, rows).
 
         dry: as in `rows`. Raises DataError beyond 64 bits.
         """
         table = self.rows(expression, dry)
         try:
-            return {
-                name: table.column(name).cast(pa.int64()).to_numpy() for name in table.schema.names
-            }
+            return np.array([column.cast(pa.int64()).to_numpy() for column in table.columns])
         except pa.ArrowInvalid:
             raise DataError(f"{self.name}: a sum is beyond 64 bits") from None
 
-    def vector(self, expression: Table, cells: int, dry: int) -> NDArray[np.int64]:
-        """Return the column "value" in the order of the column "place": (cells,), 0 if missing."""
-        table = self.numbers(expression, {"place": range(cells), "value": [dry] * cells})
+    def vector(self, expression: Table, cells: int, dry: int) -> Int64:
+        """Return the second column, the values at the places in the first: (cells,), 0 if none."""
+        places, values = self.numbers(expression, [range(cells), [dry] * cells])
         vector = np.zeros(cells, dtype=np.int64)
-        vector[table["place"]] = table["value"]
+        vector[places] = values
         return vector
 
     def keep(self, expression: Table, what: str) -> Table:
@@ -102,15 +99,14 @@ class Session:
 
     def close(self) -> None:
         """Drop all temporary tables, even after a failure; a lost connection has none."""
-        for name in reversed(self._kept):
+        while self._kept:
             with suppress(Exception):
-                self._drop(name)
-        self._kept.clear()
+                self._drop(self._kept.pop())
 
     def _drop(self, name: str) -> None:
         # Not by Ibis's drop_table: with some versions of sqlglot it names no table.
-        is_uploaded = name.startswith("ibis_")
-        kind = "VIEW" if is_uploaded and self.dialect == "duckdb" else "TABLE"
+        is_view = self.dialect == "duckdb" and name.startswith("ibis_")  # an upload
+        kind = "VIEW" if is_view else "TABLE"
         (command,) = sqlglot.transpile(f'DROP {kind} "{name}"', write=self.dialect)
         with _cursor(self.backend) as execute:
             execute(command)

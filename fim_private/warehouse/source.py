@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import ibis
@@ -16,10 +16,18 @@ import numpy as np
 from ibis import _
 from numpy.typing import NDArray
 
-from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import Candidates, Counter, Top, rank_order, ranks_of
-from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe
-from fim_private.counting.work import Effort
+from fim_private.counting.source import (
+    UNKNOWN,
+    Catalogue,
+    ItemCodes,
+    KnownItemsets,
+    ListedFirst,
+    SizedUniverse,
+    Universe,
+    spectrum_of_items,
+)
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.errors import ParameterError, WorkLimitError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.spectrum import SupportSpectrum
@@ -31,11 +39,12 @@ if TYPE_CHECKING:
 
 MOST_OCCURRENCES = 10**8  # if itemsets are counted one by one, so many in baskets at most
 _ONE = ibis.literal(1, type="int8")
+_TIMES = _.times.sum().cast("int64")
 
 
 @dataclass(frozen=True)
 class View:
-    """Purchases of one part.
+    """The purchases of one part, and their items; see `ItemSource`.
 
     Attributes:
         session: The database.
@@ -44,6 +53,7 @@ class View:
         units: How many units there are.
         by_user: Whether a unit is a user.
         together: Whether the baskets of a user count as one.
+        label: Returns the label of a code.
     """
 
     session: Session
@@ -52,6 +62,7 @@ class View:
     units: int
     by_user: bool
     together: bool
+    label: Callable[[int], Item]
 
     def recoded(self, codes: NDArray[np.integer], count: int, *, merges: bool) -> View:
         """Return the purchases with other codes, (codes,), below count; -1 leaves an item out.
@@ -86,9 +97,7 @@ class View:
         entries = self.entries.mutate(place=place).filter(_.place < count).drop("place")
         return replace(self, entries=entries)
 
-    def sums_by_total(
-        self, held: Table, cells: int, weights: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def sums_by_total(self, held: Table, cells: int, weights: Int64) -> Int64:
         """Return the sum of the weights of the units that hold each cell: (cells,).
 
         held: the unit and the place (the cell's number), each pair of them once.
@@ -99,7 +108,7 @@ class View:
         weighted = _with_totals(held.mutate(times=_ONE)).inner_join(table, "total")
         return self.summed(weighted, cells, int(weights.max(initial=0)))
 
-    def summed(self, weighted: Table, cells: int, most: int) -> NDArray[np.int64]:
+    def summed(self, weighted: Table, cells: int, most: int) -> Int64:
         """Return the sum of the weights, at most ``most`` each, at each place: (cells,).
 
         The weights are floats, which are added faster, and exactly as long as a sum is below 2^53.
@@ -107,11 +116,45 @@ class View:
         by_place = weighted.group_by("place").aggregate(value=_.weight.sum().cast("int64"))
         return self.session.vector(by_place, cells, dry=most * self.units)
 
+    def sums(self, weights: Int64) -> Int64:
+        """Return the weighted sum of each item; see `ItemSource.sums`."""
+        cut = self.cut_to(len(weights) - 1)
+        held = cut.unit_items.select("unit", place="item")
+        return cut.sums_by_total(held, cut.count, weights)
+
+    def level_sums(self, scale: int, most: int) -> Int64:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        held = self.unit_items.rename(place="item")
+        counted = held.group_by("unit").aggregate(items=_.count(), total=_TIMES)
+        counted = self.session.keep(counted, "totals")
+        # Only units with more items are put in order, since that takes long.
+        long = held.semi_join(counted.filter(_.items > most), "unit")
+        order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
+        beyond = long.mutate(order=order).filter(_.order >= most).drop("order")
+        beyond = self.session.keep(beyond, "beyond")
+        left_out = beyond.group_by("unit").aggregate(left_out=_TIMES)
+        totals = counted.left_join(left_out, "unit").select(
+            "unit", total=_.total - _.left_out.fill_null(0)
+        )
+        cut = held.anti_join(beyond, ["unit", "place"]).inner_join(totals, "unit")
+        sums = self.summed(_with_level_weights(cut, scale), self.count, scale)
+        self.session.drop(counted)
+        self.session.drop(beyond)
+        return sums
+
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+        """Return the labels of itemsets; see `ItemSource.named`."""
+        return [in_label_order(map(self.label, codes)) for codes in itemsets]
+
+    def among(self, codes: NDArray[np.integer]) -> _CandidateCounts:
+        """Return the same purchases restricted to these items; see `ItemSource.among`."""
+        known = max(self.count, int(np.max(codes, initial=-1)) + 1)
+        return _CandidateCounts(self.recoded(ranks_of(codes, known), len(codes), merges=False))
+
 
 def _with_totals(held: Table) -> Table:
     """Return the cells that units hold with the sum of times over each unit's cells: total."""
-    totals = held.group_by("unit").aggregate(total=_.times.sum().cast("int64"))
-    return held.inner_join(totals, "unit")
+    return held.inner_join(held.group_by("unit").aggregate(total=_TIMES), "unit")
 
 
 def _with_level_weights(held: Table, scale: int) -> Table:
@@ -133,50 +176,8 @@ def _with_level_weights(held: Table, scale: int) -> Table:
     return rooted.select(*held.columns, weight=weight.cast("float64"))
 
 
-@dataclass(frozen=True)
-class _Items:
-    """The items of purchases in a database; see `ItemSource`."""
-
-    view: View
-    label: Callable[[int], Item]
-
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        cut = self.view.cut_to(len(weights) - 1)
-        held = cut.unit_items.select("unit", place="item")
-        return cut.sums_by_total(held, cut.count, weights)
-
-    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        view, session = self.view, self.view.session
-        held = view.unit_items.rename(place="item")
-        by_unit = held.group_by("unit")
-        counted = by_unit.aggregate(items=_.count(), total=_.times.sum().cast("int64"))
-        counted = session.keep(counted, "totals")
-        # Only units with more items are put in order, since that takes long.
-        long = held.semi_join(counted.filter(_.items > most), "unit")
-        order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
-        beyond = long.mutate(order=order).filter(_.order >= most).drop("order")
-        beyond = session.keep(beyond, "beyond")
-        left_out = beyond.group_by("unit").aggregate(left_out=_.times.sum().cast("int64"))
-        totals = counted.left_join(left_out, "unit").select(
-            "unit", total=_.total - _.left_out.fill_null(0)
-        )
-        cut = held.anti_join(beyond, ["unit", "place"]).inner_join(totals, "unit")
-        sums = view.summed(_with_level_weights(cut, scale), view.count, scale)
-        session.drop(counted)
-        session.drop(beyond)
-        return sums
-
-    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
-        return [in_label_order(map(self.label, codes)) for codes in itemsets]
-
-    def among(self, codes: NDArray[np.integer]) -> _CandidateCounts:
-        known = max(self.view.count, int(np.max(codes, initial=-1)) + 1)
-        numbers = ranks_of(codes, known)
-        return _CandidateCounts(self.view.recoded(numbers, len(codes), merges=False))
-
-
 # Candidates with their places in a table, and that table of who holds them: unit, place, times.
-_LookedFor: TypeAlias = "tuple[dict[tuple[int, ...], int], Table]"
+_LookedFor: TypeAlias = "tuple[dict[ItemCodes, int], Table]"
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class _CandidateCounts:
     view: View
     _looked_for: list[_LookedFor] = field(default_factory=list)
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         view, items = self.view, self.view.count
         totals = self._pair_totals
         if view.by_user:
@@ -198,22 +199,22 @@ class _CandidateCounts:
         pairs = self._pairs(rows)
         if self._counts_baskets:
             by_pair = pairs.group_by("unit", "place")
-            pairs = by_pair.aggregate(times=_.times.sum().cast("int64"), total=_.total.max())
+            pairs = by_pair.aggregate(times=_TIMES, total=_.total.max())
         if view.by_user:
             pairs = _with_level_weights(pairs, scale)
         sums = view.summed(pairs, items * items, scale).reshape(items, items)
         view.session.drop(rows)
         return sums[np.tril_indices(items, -1)]
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         weighted = _with_level_weights(_with_totals(self._held([sets])), scale)
         return self.view.summed(weighted, len(sets), scale)
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         held = self._held(candidates)
         return self.view.sums_by_total(held, len(weights) - 1, weights)
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         counted = self._held(candidates).group_by("unit").aggregate(number=_.count())
         by_number = counted.group_by(place=_.number).aggregate(value=_.count())
         histogram = self.view.session.vector(by_number, sum(map(len, candidates)) + 1, dry=0)
@@ -242,63 +243,57 @@ class _CandidateCounts:
         else:
             baskets = self._rows.group_by("unit", "basket").aggregate(items=_.count())
             baskets = baskets.mutate(pairs=(_.items * (_.items - 1) / 2).cast("int64"))
-        if not self.view.by_user:
-            return baskets.select("unit", total="pairs").filter(_.total > 0)
-        totals = baskets.group_by("unit").aggregate(total=_.pairs.sum().cast("int64"))
+        if self.view.by_user:
+            totals = baskets.group_by("unit").aggregate(total=_.pairs.sum().cast("int64"))
+        else:
+            totals = baskets.select("unit", total="pairs")
         return totals.filter(_.total > 0)
 
     def _held(self, candidates: Candidates) -> Table:
         """Return which units have which candidates, and how often: unit, place and times."""
         itemsets = [tuple(itemset) for sets in candidates for itemset in sets.tolist()]
-        places, held = self._looked_for_before(itemsets) or self._look_for(candidates, itemsets)
+        with_all = (before for before in self._looked_for if before[0].keys() >= {*itemsets})
+        places, held = next(with_all, None) or self._look_for(candidates, itemsets)
         old = np.array([places[itemset] for itemset in itemsets], dtype=np.int32)
         new = np.arange(len(old), dtype=np.int32)
         table = self.view.session.upload({"place": old, "new": new}, "places")
         return held.inner_join(table, "place").select("unit", "times", place="new")
 
-    def _looked_for_before(self, itemsets: list[tuple[int, ...]]) -> _LookedFor | None:
-        """Return a table that has at least these itemsets, if there is one."""
-        if self.view.session.queries is not None:  # a dry run shows every query that there may be
-            return None
-        for places, held in self._looked_for:
-            if places.keys() >= {*itemsets}:
-                return places, held
-        return None
-
-    def _look_for(self, candidates: Candidates, itemsets: list[tuple[int, ...]]) -> _LookedFor:
+    def _look_for(self, candidates: Candidates, itemsets: list[ItemCodes]) -> _LookedFor:
         """Make the table of who holds which of these itemsets, the candidates in their order."""
         session = self.view.session
         codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
         items = session.upload({"item": codes.astype(np.int32)}, "items")
         rows = session.keep(self._rows.semi_join(items, "item"), "rows")
-        starts = np.cumsum([0, *map(len, candidates)])[:-1].tolist()
+        starts = accumulate(map(len, candidates), initial=0)
         containing = partial(self._containing, rows)
         baskets = reduce(ibis.union, map(containing, candidates, starts))
         if self._counts_baskets:
-            by_place = baskets.group_by("unit", "place")
-            baskets = by_place.aggregate(times=_.times.sum().cast("int64"))
+            baskets = baskets.group_by("unit", "place").aggregate(times=_TIMES)
         held = session.keep(baskets, "held")
         session.drop(rows)
         places = {itemset: place for place, itemset in enumerate(itemsets)}
-        self._looked_for.append((places, held))
+        if session.queries is None:  # a dry run shows every query that there may be
+            self._looked_for.append((places, held))
         return places, held
 
-    def _containing(self, rows: Table, candidates: NDArray[np.int32], start: int) -> Table:
+    def _containing(self, rows: Table, candidates: Int32, start: int) -> Table:
         """Return the baskets, or united users, that contain a candidate: unit, place, times.
 
         rows: those with items of candidates.
         """
-        session, size = self.view.session, candidates.shape[1]
         sets = candidates.astype(np.int64)
-        columns = {f"i{place}": candidates[:, place] for place in range(2, size)}
+        others = range(2, candidates.shape[1])
+        columns = {f"i{place}": candidates[:, place] for place in others}
         columns["place"] = np.arange(start, start + len(sets), dtype=np.int32)
-        if size == 1:
-            table = session.upload({"item": sets[:, 0].astype(np.int32), **columns}, "candidates")
-            return rows.inner_join(table, "item").select("unit", "place", "times")
-        columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
-        table = session.upload(columns, "candidates")
-        baskets = self._pairs(rows).rename(pair="place").inner_join(table, "pair")
-        for place in range(2, size):
+        key, baskets = "item", rows
+        if candidates.shape[1] == 1:
+            columns = {"item": candidates[:, 0], **columns}
+        else:
+            columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
+            key, baskets = "pair", self._pairs(rows).rename(pair="place")
+        baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
+        for place in others:
             further = rows.view().select("basket", more=_.times, **{f"i{place}": _.item})
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])
             baskets = baskets.mutate(times=ibis.least(_.times, _.more)).drop("more")
@@ -326,11 +321,11 @@ class _DatabaseCounter(Counter):
     """
 
     _view: View
-    _size: int
     _effort: Effort
+    _size: int
 
     @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         by_item = self._view.entries.group_by(place=_.item).aggregate(value=_.unit.nunique())
         return self._view.session.vector(by_item, self._view.count, dry=self._view.units)
 
@@ -338,27 +333,28 @@ class _DatabaseCounter(Counter):
     def most_work(self) -> int:
         by_basket = self._view.entries.group_by("basket").aggregate(items=_.count())
         by_length = by_basket.group_by("items").aggregate(baskets=_.count())
-        counts = self._view.session.numbers(by_length, {"items": [], "baskets": []})
-        lengths = zip(counts["items"].tolist(), counts["baskets"].tolist(), strict=True)
-        return sum(baskets * math.comb(length, self._size) for length, baskets in lengths)
+        counts = self._view.session.numbers(by_length, [[], []])
+        return sum(baskets * math.comb(items, self._size) for items, baskets in counts.T.tolist())
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
         by_support = self._listed.group_by("support").aggregate(number=_.count())
-        dry = {"support": [self._view.units], "number": [1]}
-        counts = self._view.session.numbers(by_support, dry)
-        levels = zip(counts["support"].tolist(), counts["number"].tolist(), strict=True)
-        below = [level for level in levels if ceiling is None or level[0] < ceiling]
-        return Top(sorted(below, reverse=True), 1)
+        counts = self._view.session.numbers(by_support, [[self._view.units], [1]])
+        levels = [
+            (support, number)
+            for support, number in counts.T.tolist()
+            if ceiling is None or support < ceiling
+        ]
+        return Top(sorted(levels, reverse=True), 1)
 
     def locate(self, support: int, index: int) -> list[int]:
-        itemset = self._between(support, support).limit(1, offset=index)
-        return [int(code) for code in self._read(itemset)[0][0]]
+        codes, _ = self._read(self._between(support, support).limit(1, offset=index))
+        return [int(code) for code in codes[0]]
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         return self._read(self._between(lowest, highest))
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Int64:
         return rank_order(self.item_supports, 1)
 
     @property
@@ -392,12 +388,11 @@ class _DatabaseCounter(Counter):
     def _between(self, lowest: int, highest: int) -> Table:
         return self._listed.filter(_.support.between(lowest, highest)).order_by(self._ranks[::-1])
 
-    def _read(self, itemsets: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _read(self, itemsets: Table) -> tuple[Int64, Int64]:
         """Return the codes, (m, size), and the supports, (m,), of listed itemsets."""
-        dry = {rank: [place] for place, rank in enumerate(self._ranks)}
-        columns = self._view.session.numbers(itemsets, {**dry, "support": [self._view.units]})
-        ranks = np.column_stack([columns[rank] for rank in self._ranks])
-        return self._order[ranks], columns["support"]
+        dry = [*range(self._size), self._view.units]
+        *ranks, supports = self._view.session.numbers(itemsets, [[number] for number in dry])
+        return self._order[np.transpose(ranks)], supports
 
 
 @dataclass(frozen=True)
@@ -426,37 +421,36 @@ class DatabaseSource:
         together: whether the baskets of a user count as one.
         """
         entries = purchases.entries.filter(_.part == segment).select("unit", "basket", "item")
-        units, by_user = int(purchases.units[segment]), purchases.by_user
-        view = View(purchases.session, entries, len(purchases.items), units, by_user, together)
-        return cls(view, purchases.items, by_user, units, missing_user, effort)
+        items, by_user, units = purchases.items, purchases.by_user, int(purchases.units[segment])
+        view = View(purchases.session, entries, len(items), units, by_user, together, items.label)
+        return cls(view, items, by_user, units, missing_user, effort)
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of one size or several.
 
         See `SupportSource.spectrum`.
         """
-        items = self.items(universe)
-        view = items.view
+        view = self.items(universe)
         if view.together:  # the baskets of a user are one
             entries = view.entries.select("unit", "item", basket=_.unit).distinct()
             view = replace(view, together=False, entries=entries)
         if isinstance(universe, SizedUniverse):
             view = view.cut_to(universe.count)
-        return on_one_machine.spectrum_of_items(
-            replace(items, view=view),
+        return spectrum_of_items(
+            view,
             view.count,
             size,
             universe,
-            lambda size: _DatabaseCounter(view, size, self.effort),
+            partial(_DatabaseCounter, view, self.effort),
         )
 
-    def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _Items:
+    def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> View:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         if not isinstance(universe, KnownItemsets | Catalogue):
-            return _Items(self.view, self.vocabulary.label)
-        listed = on_one_machine.ListedFirst.of(universe, self.vocabulary.codes_in)
-        label = partial(listed.label, label_of=self.vocabulary.label)
-        return _Items(self.view.recoded(listed.codes, listed.total, merges=True), label)
+            return self.view
+        listed = ListedFirst.of(universe, self.vocabulary.codes_in)
+        recoded = self.view.recoded(listed.codes, listed.total, merges=True)
+        return replace(recoded, label=partial(listed.label, label_of=self.vocabulary.label))
 
     def capped(self, most_items: int, most_baskets: int) -> DatabaseSource:
         """Raise ParameterError: a database does not draw which baskets of a user count."""

@@ -38,7 +38,7 @@ from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.warehouse.conditions import WHITE, day, moment, present
 from fim_private.warehouse.session import Session, is_query
-from fim_private.warehouse.source import View, _Items, _with_level_weights
+from fim_private.warehouse.source import View, _with_level_weights
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -670,8 +670,8 @@ def test_every_sum_is_that_of_one_machine(unit: str, seed: int) -> None:
     session = Session("the test", ibis.duckdb.connect(), "duckdb", None)
     rows = session.upload({"unit": units, "basket": baskets, "item": items}, "rows")
     entries = session.keep(rows.distinct(), "entries")
-    view = View(session, entries, 9, here.units, here.by_user, here.together)
-    assert all_sums(_Items(view, here.vocabulary.label)) == all_sums(LocalItems(here))
+    public = (9, here.units, here.by_user, here.together, here.vocabulary.label)
+    assert all_sums(View(session, entries, *public)) == all_sums(LocalItems(here))
 
 
 def test_a_lost_connection_keeps_the_charge(

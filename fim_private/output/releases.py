@@ -266,7 +266,7 @@ def _blocks(table: Table) -> Iterator[Block]:
     """Yield a table under its title, and its notes."""
     yield bold(table.title)
     if table.rows:
-        yield Grid(table.columns, table.rows, {*range(len(table.columns))} - table.numbers)
+        yield Grid(table.columns, table.rows, table.text_columns)
     yield from table.notes
 
 

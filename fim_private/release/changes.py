@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from fim_private.display import Table, as_json, item_name, printable
+from fim_private.display import Table, Tabular, as_json, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -70,7 +70,7 @@ class Change:
 
 
 @dataclass(frozen=True, repr=False)
-class Changes:
+class Changes(Tabular):
     """What changed between two releases: a sequence of Change, the surest first.
 
     Attributes:
@@ -146,9 +146,8 @@ class Changes:
     def table(self) -> Table:
         """Return what a session and a notebook show."""
         heads = ("itemset", "change", *self.names, "difference", "95 % interval")
-        return Table(
-            self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes
-        )
+        rows = [*map(self.cells, self)]
+        return Table(self.title, heads, rows, self.notes, text_columns=(0, 1))
 
     def cells(self, change: Change) -> tuple[str, ...]:
         """Return a change as texts, one for each column of the table."""
@@ -210,14 +209,8 @@ class Changes:
             rows.append(vars(change) | ends)
         return pd.DataFrame(rows, columns=[*kinds, "clear"]).astype(kinds | {"clear": bool})
 
-    def __repr__(self) -> str:
-        return f"Changes: {self.table().text()}"
-
     def __str__(self) -> str:
         return self.table().text(len(self))
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 @dataclass(frozen=True)

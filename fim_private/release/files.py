@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fim_private.display import Table
+from fim_private.display import Tabular
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError, shown
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
@@ -65,7 +65,7 @@ CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] =
 }
 
 
-class Published(ABC):
+class Published(Tabular):
     """What a Release and a SegmentedRelease have in common: their cost, and their forms."""
 
     cost: PrivacyCost
@@ -83,10 +83,6 @@ class Published(ABC):
         return float(self.cost.delta)
 
     @abstractmethod
-    def table(self) -> Table:
-        """Return what a session and a notebook show."""
-
-    @abstractmethod
     def sheet_rows(self) -> Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
 
@@ -101,9 +97,6 @@ class Published(ABC):
     def __str__(self) -> str:
         table = self.table()
         return table.text(len(table.rows))
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()

@@ -475,17 +475,11 @@ class Release(Published):
         notes = [*self.certainty, *self.rows_read]
         if promise:
             notes += [self.guarantee, *words.charged(self.charged)]
-        return Table(
-            self.title,
-            self.columns,
-            [*map(self.cells, self)],
-            frozenset(range(1, len(self.columns))),
-            notes,
-            "release.to_pandas(relative=False)",
-        )
+        rows = [*map(self.cells, self)]
+        return Table(self.title, self.columns, rows, notes, "release.to_pandas(relative=False)")
 
     def __repr__(self) -> str:
-        lines = [f"Release: {self.table().text()}"]
+        lines = [super().__repr__()]
         if self.advice is not None:  # of a session: nobody hands it on
             purpose = "find more" if self.itemsets else "try"
             lines.append(f"To {purpose}: {self.advice}")

@@ -383,8 +383,7 @@ class Rules:
         if self.has_lifts:
             heads += ["lift", "95 %"]
         if_shortened = f"the {len(self.columns) + 3} columns of this frame have all of them"
-        numbers_at = frozenset(range(1, len(heads)))
-        return Table(title, heads, rows, numbers_at, [self.note], if_shortened)
+        return Table(title, heads, rows, [self.note], if_shortened)
 
     def chart(self) -> BarChart:
         """Return the chart of rules: confidence by lift, or rows where rules have no lift."""

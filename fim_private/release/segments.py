@@ -282,10 +282,5 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
-        numbers = frozenset(range(2, len(columns) + 1))
-        return Table(
-            self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
-        )
-
-    def __repr__(self) -> str:
-        return f"SegmentedRelease: {self.table().text()}"
+        rest = f"release[{self.part}]"
+        return Table(self.title, (self.part, *columns), rows, notes, rest, (0, 1))

@@ -41,7 +41,7 @@ def rules() -> Any:
 
 def rows(count: int) -> Table:
     cells = [(f"row {n}", str(n)) for n in range(count)]
-    return Table("title", ("name", "n"), cells, frozenset({1}), ["note"], "all()")
+    return Table("title", ("name", "n"), cells, ["note"], "all()")
 
 
 def test_text_is_cut_after_a_few_rows_and_says_where_the_rest_is() -> None:

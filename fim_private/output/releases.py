@@ -21,7 +21,7 @@ from fim_private.planning.forecast import list_gain
 from fim_private.release import words
 from fim_private.release.changes import Changes
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules
+from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.plan import ReleasePlan, noise_of, shares_in_words, step_in_words
 from fim_private.request.request import Request
@@ -43,7 +43,7 @@ def render_table(
     screen: Screen,
     *,
     spelled: Spelled = None,
-    rules: Rules | Mapping[str, Rules] | None = None,
+    rules: RulesBySegment | None = None,
     advise: bool = True,
 ) -> str:
     """Return a release as text: the itemsets, what to ask instead, and the guarantee.
@@ -52,15 +52,10 @@ def render_table(
         release: One, or those of segments or periods.
         screen: Where it is shown.
         spelled: Writes a request as a command; by default it is a call of Python.
-        rules: Those of the release, or of each segment under its name.
+        rules: Those of each segment under its name; those of a Release under no name.
         advise: Whether to say what to ask instead. A file is handed on, and has no use for it.
     """
-    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
-    releases: Mapping[str, Release]
-    if isinstance(release, Release):
-        releases, whole = {"": release}, release
-    else:
-        releases, whole = release, release.whole
+    by_segment, releases, whole = rules or {}, release.by_segment, release.whole
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
@@ -162,9 +157,7 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
 
     spelled: as render_table takes it.
     """
-    first = release
-    if isinstance(first, SegmentedRelease):
-        first = first.releases[0]
+    first = next(iter(release.by_segment.values()))
     advice = next(_advice(first, spelled), None)
     if advice is None:
         # Advice is reckoned for one request, and a release of several periods has none of its own.

@@ -111,45 +111,37 @@ class Bar:
     """One row: an itemset, or a rule.
 
     Attributes:
-        items: The items, or those on the left of a rule; None for an itemset without a name.
+        sides: The items, or those on each side of a rule; none for an itemset without a name.
         length: The number that was released, in units of the scale; None if none was.
         low: The lower end of its interval.
         high: The upper end of its interval.
         number: The number as a text.
         interval: Its interval as a text.
         doubtful: Whether it may not be one of those asked for.
-        consequent: The items on the right of a rule; None for an itemset.
         lift: The lift of a rule, and the ends of its interval.
     """
 
-    items: tuple[object, ...] | None
+    sides: Sequence[Sequence[object]]
     length: float | None = None
     low: float = 0.0
     high: float = 0.0
     number: str = ""
     interval: str = ""
     doubtful: bool = False
-    consequent: tuple[object, ...] | None = None
     lift: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def label(self, widest: float) -> str:
         """Return what stands beside it, about so wide at most, in units of the letters' size."""
-        if self.items is None:
-            label = UNNAMED
-        elif self.consequent is None:
-            label = short_name(self.items, widest)
-        else:
-            left, right = (short_name(side, widest / 2) for side in (self.items, self.consequent))
-            label = f"{left} → {right}"
+        names = [short_name(side, widest / len(self.sides)) for side in self.sides]
+        label = " → ".join(names) or UNNAMED
         return f"{label} {MARK}" if self.doubtful else label
 
     @property
     def described(self) -> str:
         """All of it in words, for who points at it or hears it."""
-        described = UNNAMED if self.items is None else in_braces(self.items)
+        described = " → ".join(map(in_braces, self.sides)) or UNNAMED
         doubt = "; may not be one of those asked for"
-        if self.consequent is not None:
-            described += f" → {in_braces(self.consequent)}"
+        if len(self.sides) > 1:
             doubt = "; may be chance"
         if self.number:
             described += f": {self.number} ({self.interval})"

@@ -9,19 +9,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fim_private.display import Tabular
+from fim_private.display import JsonObject, Tabular, as_json
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError, shown
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
 from fim_private.release.forms import AnyRelease, Frame, Rows, csv_text, polars_frame, workbook
-from fim_private.release.rules import Rules, rules_rows
+from fim_private.release.rules import RulesBySegment, rules_rows
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The rules of a release, or of each segment under its name.
-AnyRules = Rules | Mapping[str, Rules] | None
+AnyRules = RulesBySegment | None
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 # Where the metadata of a Parquet file has all of a release, as its JSON.
@@ -91,6 +90,10 @@ class Published(Tabular):
         """Return a pyarrow.Table, one row for each itemset."""
 
     @abstractmethod
+    def to_dict(self, *, whole: bool = False) -> JsonObject:
+        """Return plain values."""
+
+    @abstractmethod
     def to_markdown(self) -> str:
         """Return Markdown."""
 
@@ -110,6 +113,17 @@ class Published(Tabular):
             text 1 and the number 1 look alike in CSV.
         """
         return csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
+
+    def to_json(self, rules: AnyRules = None, *, whole: bool = False) -> str:
+        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save()
+        writes.
+        """
+        values = self.to_dict(whole=whole)
+        if rules is not None:
+            releases = values.get("releases", [values])
+            for release, its_rules in zip(releases, rules.values(), strict=True):
+                release |= its_rules.to_dict()
+        return as_json(values)
 
     def to_polars(self) -> Frame:
         """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError

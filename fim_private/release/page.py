@@ -23,7 +23,7 @@ from fim_private.release.changes import (
     listed,
 )
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules, rules_by_segment
+from fim_private.release.rules import Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Itemset
@@ -75,29 +75,25 @@ def report_page(release: object, least_of_rules: tuple[float, float], *, title: 
 
 def page(
     release: Release | SegmentedRelease,
-    rules: Rules | Mapping[str, Rules] | None = None,
+    rules: RulesBySegment | None = None,
     *,
     title: str | None = None,
 ) -> str:
     """Return the page of a release, which has only what the release says of itself.
 
-    rules: those of a release, or those of each segment under its name.
+    rules: those of each segment under its name; those of a Release under no name.
     """
     checked_title(title)
-    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
+    whole, releases = release.whole, release.by_segment
+    segments = [
+        _Segment(segment, (rules or {}).get(name), number if name else 0)
+        for number, (name, segment) in enumerate(releases.items(), 1)
+    ]
     trend = None
-    if isinstance(release, Release):
-        whole, segments = release, [_Segment(release, by_segment.get(""))]
-    else:
-        whole = release.whole
-        segments = [
-            _Segment(segment, by_segment.get(name), release.heading(segment), f"-{number}")
-            for number, (name, segment) in enumerate(release.items(), 1)
-        ]
-        have_shares = all(segment.has_shares for segment in release.values())
-        if release.part == "period" and len(release) > 1 and have_shares:
-            moved = _trend_of(release)
-            trend = moved if moved.lines else None
+    have_shares = all(segment.has_shares for segment in releases.values())
+    if whole.scope.by is None and len(releases) > 1 and have_shares:
+        moved = _trend_of(releases)
+        trend = moved if moved.lines else None
     default_title = "What is bought"
     if max(whole.sizes) > 1:
         default_title = "What is bought together"
@@ -218,14 +214,22 @@ class _Segment:
     Attributes:
         release: The release.
         rules: Its rules, if any were made.
-        heading: The name of the segment; empty for a release of everything.
-        place: The end of the ids of its elements, which makes them unique.
+        number: Which of several it is, from 1; 0 for the only one.
     """
 
     release: Release
     rules: Rules | None
-    heading: str = ""
-    place: str = ""
+    number: int
+
+    @property
+    def heading(self) -> str:
+        """The name of the segment; empty for a release of everything."""
+        return self.release.heading if self.number else ""
+
+    @property
+    def place(self) -> str:
+        """The end of the ids of its elements, which makes them unique."""
+        return f"-{self.number}" if self.number else ""
 
     @cached_property
     def findings(self) -> Sequence[_Finding]:

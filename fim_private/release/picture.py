@@ -127,8 +127,9 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
 
 def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
     doubtful = bool(itemset.doubtful)
+    sides = [] if itemset.items is None else [itemset.items]
     if itemset.support is None or itemset.interval is None:
-        return Bar(itemset.items, doubtful=doubtful)
+        return Bar(sides, doubtful=doubtful)
     numbers: Sequence[float] = (itemset.support, *itemset.interval)
     texts = [f"{number:,}" for number in numbers]
     if per_cent:
@@ -138,4 +139,4 @@ def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
         numbers = [100 * share for share in shares]
     length, low, high = numbers
     number, lowest, highest = texts
-    return Bar(itemset.items, length, low, high, number, f"{lowest} to {highest}", doubtful)
+    return Bar(sides, length, low, high, number, f"{lowest} to {highest}", doubtful)

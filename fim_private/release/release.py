@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, overload
 
-from fim_private.display import MARK, JsonObject, Table, as_json, markdown, printable
+from fim_private.display import MARK, JsonObject, Table, markdown, printable
 from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
@@ -21,7 +21,7 @@ from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw, svg
 from fim_private.release.files import Published
 from fim_private.release.picture import MOST_BARS, chart_of
-from fim_private.release.rules import Rules, rules_of
+from fim_private.release.rules import Rules, RulesBySegment, rules_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
@@ -169,6 +169,23 @@ class Release(Published):
     def counted(self) -> bool:
         """Whether levelwise counted its candidates, and left out what does not stand out."""
         return self.mechanism == "levelwise" and self.min_support is None
+
+    @property
+    def by_segment(self) -> dict[str, Release]:
+        """The release under no name, as a SegmentedRelease has those of segments under theirs."""
+        return {"": self}
+
+    @property
+    def whole(self) -> Release:
+        """The release, as a SegmentedRelease has what holds for all of its releases."""
+        return self
+
+    @property
+    def heading(self) -> str:
+        """What stands above it, of several: the column and the segment, or the period."""
+        if self.scope.by is None:
+            return printable(self.scope.period or "")
+        return printable(f"{self.scope.by} {self.scope.segment}")
 
     # The forms below must not depend on what came out, so these two say what was asked for.
     @property
@@ -514,15 +531,6 @@ class Release(Published):
         """
         return forms.plain_values(self, everything=whole)
 
-    def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
-        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save()
-        writes.
-        """
-        values = self.to_dict(whole=whole)
-        if rules is not None:
-            values |= rules.to_dict()
-        return as_json(values)
-
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         itemsets = [itemset.items or () for itemset in self.itemsets]
@@ -546,14 +554,12 @@ class Release(Published):
             columns["doubtful"] = [itemset.doubtful for itemset in itemsets]
         return columns
 
-    def to_markdown(self, rules: Rules | None = None) -> str:
+    def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the
         guarantee.
         """
-        paragraphs = [self.table(promise=False).markdown()]
-        if rules is not None:
-            paragraphs.append(rules.table().markdown())
-        return "\n".join([*paragraphs, promise_of(self.guarantee, self.charged)])
+        tables = [self.table(promise=False), *map(Rules.table, (rules or {}).values())]
+        return "\n".join([*map(Table.markdown, tables), promise_of(self.guarantee, self.charged)])
 
     def to_arrow(self) -> pa.Table:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
@@ -630,7 +636,7 @@ class Release(Published):
         """
         return chart_of(self, relative=relative, most=most)
 
-    def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
+    def to_svg(self, rules: RulesBySegment | None = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and
         loads nothing.
 
@@ -638,8 +644,7 @@ class Release(Published):
         supports it is a list of names.
         """
         charts = [self.chart(relative=relative)]
-        if rules is not None and len(rules):
-            charts.append(rules.chart())
+        charts += [made.chart() for made in (rules or {}).values() if len(made)]
         return svg(*charts)
 
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:

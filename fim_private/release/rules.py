@@ -84,7 +84,7 @@ def _zhang(with_left: Numbers, without_left: Numbers) -> Numbers:
 
 
 # By mlxtend's names, in its order.
-METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
+METRICS = {
     "confidence": _confidence,
     "lift": _lift,
     "leverage": _leverage,
@@ -106,9 +106,16 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     if name == "support":
         least_share = lowest.both / np.maximum(highest.units, 1)
         return least_share, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
-    least, most = _possible(lowest, highest)
-    x_low, y_low, z_low, n_low = least
-    x_high, y_high, z_high, n_high = most
+    # The ends of counts with x <= y <= n, x <= z <= n and x >= y + z - n.
+    y_high = np.minimum(highest.antecedent, highest.units)
+    z_high = np.minimum(highest.consequent, highest.units)
+    x_high = np.minimum.reduce([highest.both, y_high, z_high])
+    overlap = lowest.antecedent + lowest.consequent - highest.units
+    x_low = np.clip(np.maximum(lowest.both, overlap), 0, x_high)
+    y_low = np.clip(lowest.antecedent, x_low, y_high)
+    z_low = np.clip(lowest.consequent, x_low, z_high)
+    n_low = np.maximum.reduce([lowest.units, y_low, z_low, np.ones_like(y_low)])
+    n_high = np.maximum(highest.units, 1)
     if name == "leverage":
         lower = x_low / n_high - (y_high / n_low) * (z_high / n_low)
         upper = x_high / n_low - (y_low / n_high) * (z_low / n_high)
@@ -130,20 +137,6 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
         worst = worst._replace(consequent=np.minimum(z_high, n_low))
     metric = METRICS[name]
     return metric(worst), metric(best)
-
-
-def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[RuleCounts, RuleCounts]:
-    """Return the ends of counts with x <= y <= n, x <= z <= n and x >= y + z - n."""
-    y_high = np.minimum(highest.antecedent, highest.units)
-    z_high = np.minimum(highest.consequent, highest.units)
-    x_high = np.minimum.reduce([highest.both, y_high, z_high])
-    overlap = lowest.antecedent + lowest.consequent - highest.units
-    x_low = np.clip(np.maximum(lowest.both, overlap), 0, x_high)
-    y_low = np.clip(lowest.antecedent, x_low, y_high)
-    z_low = np.clip(lowest.consequent, x_low, z_high)
-    n_low = np.maximum(np.maximum.reduce([lowest.units, y_low, z_low]), 1)
-    n_high = np.maximum(highest.units, 1)
-    return RuleCounts(x_low, y_low, z_low, n_low), RuleCounts(x_high, y_high, z_high, n_high)
 
 
 # Each of the counts that a rule is made of (of both sides, of each side, and of all units where
@@ -396,7 +389,8 @@ class Rules:
             if 0 < lift[0] < math.inf:
                 length, low, high = (100 * end for end in _with_interval(numbers, "confidence"))
                 texts = _confidence_in_words(numbers)
-                bars.append(Bar(antecedent, length, low, high, *texts, doubtful, consequent, lift))
+                sides = antecedent, consequent
+                bars.append(Bar(sides, length, low, high, *texts, doubtful, lift))
         drawn = tuple(bars[:_MOST_DRAWN])
         legend = legend_of("rules", drawn)
         scale = f"confidence, in % of these {who}"
@@ -436,6 +430,10 @@ class Rules:
         return frame
 
 
+# The rules of each segment under its name; those of a release of all under no name.
+RulesBySegment = Mapping[str, Rules]
+
+
 def _with_interval(numbers: Mapping[str, float], name: str) -> tuple[float, float, float]:
     return numbers[name], numbers[f"{name}_lower"], numbers[f"{name}_upper"]
 
@@ -470,7 +468,7 @@ def _message(bars: Sequence[Bar], who: str) -> str:
     if first.lift[1] > 1 or first.lift[2] < 1:
         end = f": lift {_lift_in_words(first.lift[0], round)}"
     room = (TITLE - width(begin + middle + end)) / 2
-    left, right = named(first.items or (), room), named(first.consequent or (), room)
+    left, right = (named(side, room) for side in first.sides)
     return f"{begin}{left}{middle}{right}{end}"
 
 
@@ -520,7 +518,17 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
         )
     sides = [*_sides_of(itemset.by_itself for itemset in itemsets)]
     columns = _columns(sides, known, noise, units, lifts=lifts)
-    order, doubtful = _ranking(columns, min_confidence, min_lift)
+    doubtful = columns["confidence_lower"] < min_confidence
+    enough = columns["confidence"] >= min_confidence
+    ranked_by = "confidence"
+    if lifts:
+        doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
+        doubtful |= columns["lift_lower"] < min_lift
+        enough &= columns["lift"] >= min_lift
+        ranked_by = "lift"
+    # The last key comes first.
+    order = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
+    order = order[enough[order]]
     columns = {name: numbers[order] for name, numbers in columns.items()}
     ranked = [sides[place] for place in order]
     return Rules(ranked, columns, doubtful[order], unit, release.decimals)
@@ -535,23 +543,6 @@ def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[tuple[Items, Items]]:
         for size in range(1, len(items)):
             for antecedent in combinations(items, size):
                 yield antecedent, tuple(item for item in items if item not in antecedent)
-
-
-def _ranking(
-    columns: Mapping[str, Numbers], min_confidence: float, min_lift: float
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the places of rules with the least confidence and lift, and which are doubtful."""
-    doubtful = columns["confidence_lower"] < min_confidence
-    enough = columns["confidence"] >= min_confidence
-    ranked_by = "confidence"
-    if "lift" in columns:
-        doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
-        doubtful |= columns["lift_lower"] < min_lift
-        enough &= columns["lift"] >= min_lift
-        ranked_by = "lift"
-    # The last key comes first.
-    ranking = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
-    return ranking[enough[ranking]], doubtful
 
 
 def _columns(
@@ -634,20 +625,18 @@ def have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
 
 def rules_by_segment(
     release: Any, min_confidence: float = 0.0, min_lift: float = 0.0
-) -> Rules | dict[str, Rules]:
-    """Return the rules of a Release, or those of each segment under its name.
+) -> dict[str, Rules]:
+    """Return the rules of each segment of a release under its name, or of a Release under no name.
 
     Raises ParameterError as rules_of does.
     """
-    if isinstance(release, Mapping):
-        return {
-            name: rules_of(segment, min_confidence, min_lift) for name, segment in release.items()
-        }
-    return rules_of(release, min_confidence, min_lift)
+    return {
+        name: rules_of(segment, min_confidence, min_lift)
+        for name, segment in release.by_segment.items()
+    }
 
 
-def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
+def rules_rows(rules: RulesBySegment) -> Rows:
     """Return the rows of CSV, or of a sheet of Excel, of a release, or of its segments."""
-    if isinstance(rules, Mapping):
-        return rows_by_segment({name: segment.sheet_rows() for name, segment in rules.items()})
-    return rules.sheet_rows()
+    tables = {name: made.sheet_rows() for name, made in rules.items()}
+    return tables.get("") or rows_by_segment(tables)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Never
 
-from fim_private.display import JsonObject, Table, as_json, markdown, printable
+from fim_private.display import JsonObject, Table, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.options.declaration import refuse_unknown
@@ -15,7 +15,7 @@ from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
 from fim_private.release.files import Published
 from fim_private.release.release import Release, promise_of
-from fim_private.release.rules import Rules
+from fim_private.release.rules import RulesBySegment
 from fim_private.request.scope import Scope
 
 if TYPE_CHECKING:
@@ -43,17 +43,18 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the release of a segment, named as text or as a whole number. Raises KeyError for
         others.
         """
-        release = self._named.get(str(segment))
+        release = self.by_segment.get(str(segment))
         if release is None:
             raise KeyError(segment)
         return release
 
     @cached_property
-    def _named(self) -> dict[str, Release]:
+    def by_segment(self) -> dict[str, Release]:
+        """The release of each segment or period, under its name."""
         return {release.scope.part or "": release for release in self.releases}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._named)
+        return iter(self.by_segment)
 
     def __len__(self) -> int:
         return len(self.releases)
@@ -149,25 +150,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
         return f"{itemsets} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
 
-    def heading(self, release: Release) -> str:
-        """Return what stands above the release of a segment: column and segment, or the period."""
-        if self.part == "segment":
-            return printable(f"{self.by} {release.scope.segment}")
-        return printable(release.scope.period or "")
-
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values (docs/json.md): what holds for all, and each release as its own
         to_dict.
         """
         return forms.plain_segments(self, everything=whole)
-
-    def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
-        """Return JSON of to_dict(), on one line. rules: of segments."""
-        values = self.to_dict(whole=whole)
-        if rules is not None:
-            for release, its_rules in zip(values["releases"], rules.values(), strict=True):
-                release |= its_rules.to_dict()
-        return as_json(values)
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
@@ -177,12 +164,12 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             {name: release.sheet_rows() for name, release in self.items()}, self.part
         )
 
-    def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
+    def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
         releases = []
         for name, release in self.items():
-            content = release.to_markdown((rules or {}).get(name))
-            releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
+            content = release.to_markdown(rules and {"": rules[name]})
+            releases.append(f"## {markdown(release.heading)}\n\n{content}")
         return "\n".join(
             [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
         )
@@ -243,7 +230,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """
         return draw_all(self._charts(relative=relative))
 
-    def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
+    def to_svg(self, rules: RulesBySegment | None = None, *, relative: bool = True) -> str:
         """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
         of segments.
         """
@@ -251,7 +238,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         for name, rules_of_segment in (rules or {}).items():
             chart = rules_of_segment.chart()
             if chart.bars:
-                charts.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
+                charts.append(replace(chart, title=f"{self[name].heading}: {chart.title}"))
         return svg(*charts)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:

@@ -201,13 +201,14 @@ class Changes(Tabular):
         import pandas as pd
 
         numbers = ("before", "after", "difference", "lower", "upper", "p_value")
-        kinds = {"itemsets": object, "change": object, **dict.fromkeys(numbers, float)}
+        kinds = dict.fromkeys(("itemsets", "change"), object) | dict.fromkeys(numbers, float)
+        kinds["clear"] = bool
         rows = []
         for change in self:
             lower, upper = change.interval or (None, None)
             ends = {"itemsets": frozenset(change.items), "lower": lower, "upper": upper}
             rows.append(vars(change) | ends)
-        return pd.DataFrame(rows, columns=[*kinds, "clear"]).astype(kinds | {"clear": bool})
+        return pd.DataFrame(rows, columns=[*kinds]).astype(kinds)
 
     def __str__(self) -> str:
         return self.table().text(len(self))
@@ -234,14 +235,10 @@ class _Estimate:
     @classmethod
     def of(cls, release: Release, itemset: Itemset) -> _Estimate:
         """Return the estimate of an itemset of a release with shares."""
-        share = release.share_of(itemset)
-        interval = release.share_interval_of(itemset)
+        share = release.share_of(itemset) or 0.0
+        interval = release.share_interval_of(itemset) or (0.0, 1.0)
+        support, (lowest, highest) = itemset.support or 0, itemset.interval or (0, 0)
         noise, units = release.noise, release.units
-        support, bounds = itemset.support, itemset.interval
-        assert share is not None
-        assert interval is not None
-        assert support is not None
-        assert bounds is not None
         assert noise is not None
         assert units
         variance = 0.0
@@ -258,7 +255,6 @@ class _Estimate:
                     variance += weight**2 * float(count_noise.parameter)
         # A support that contradicted an inclusion has a wider interval, by as much as it may have
         # been moved.
-        lowest, highest = bounds
         below = support - lowest if lowest else 0
         moved = max(highest - support, below) - noise.half_width
         rounded = _ROUNDING

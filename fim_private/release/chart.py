@@ -522,10 +522,7 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
     """Draw a row for each itemset, the first on top."""
     names = [bar.label(WIDE) for bar in chart.bars]
     if chart.has_lengths:
-        names = [
-            f"{name}   {bar.number or 'not released'}"
-            for name, bar in zip(names, chart.bars, strict=True)
-        ]
+        names = [f"{bar.label(WIDE)}   {bar.number or 'not released'}" for bar in chart.bars]
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
         lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]

@@ -6,7 +6,7 @@ import datetime
 import io
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,14 +41,6 @@ Axes = Any
 AnyRelease = Any
 
 
-def csv_line(cells: Iterable[Cell], *, spreadsheet_safe: bool = True) -> str:
-    """Return cells as a line of CSV.
-
-    spreadsheet_safe: with apostrophes before text that spreadsheets would run as a formula.
-    """
-    return ",".join(_csv_cell(cell, spreadsheet_safe) for cell in cells) + "\n"
-
-
 def _csv_cell(cell: Cell, spreadsheet_safe: bool) -> str:
     if cell is None:
         return ""
@@ -63,12 +55,16 @@ def _csv_cell(cell: Cell, spreadsheet_safe: bool) -> str:
 
 
 def csv_text(rows: Rows, *, spreadsheet_safe: bool = True) -> str:
-    """Return rows, the header first, as CSV."""
-    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
+    """Return rows, the header first, as CSV.
+
+    spreadsheet_safe: with apostrophes before text that spreadsheets would run as a formula.
+    """
+    lines = [",".join(_csv_cell(cell, spreadsheet_safe) for cell in row) for row in rows]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def as_it_was(text: str) -> str:
-    """Return the text of a cell without the apostrophe that `csv_line` put before it."""
+    """Return the text of a cell without the apostrophe that `csv_text` put before it."""
     if text.startswith("'") and _would_run(text[1:]):
         return text[1:]
     return text
@@ -100,10 +96,12 @@ def item_columns(
 
 
 def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:
-    """Return tables as one, with the segment in its first column.
+    """Return tables as one, with the segment in its first column; a table under no name as it is.
 
     Some tables may lack columns that others have. kind: the title of the first column.
     """
+    if "" in tables:
+        return tables[""]
     columns = max((rows[0] for rows in tables.values()), key=len)
     joined: list[list[Cell]] = [[kind, *columns]]
     for name, (header, *rows) in tables.items():
@@ -324,17 +322,18 @@ def _common(release: AnyRelease) -> JsonObject:
 
 
 def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:
-    if not release.has_shares:
-        return [itemset.to_dict() for itemset in itemsets]
     objects = []
     for itemset in itemsets:
-        values = itemset.to_dict() | {"share": release.share_of(itemset)}
-        interval = release.share_interval_of(itemset)
-        if interval is not None:
-            values["share_interval"] = [*interval]
-        if interval is not None and itemset.exact_interval is not None:
-            exact = release.share_interval_of(itemset.by_itself)
-            values["exact_share_interval"] = [*exact]
+        values = itemset.to_dict()
+        if release.has_shares:
+            values["share"] = release.share_of(itemset)
+            versions = {"": itemset}
+            if itemset.exact_interval is not None:
+                versions["exact_"] = itemset.by_itself
+            for prefix, version in versions.items():
+                interval = release.share_interval_of(version)
+                if interval is not None:
+                    values[f"{prefix}share_interval"] = [*interval]
         objects.append(values)
     return objects
 

@@ -365,28 +365,22 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     """Return the line of each itemset that has a share in some release."""
     change_of = {frozenset(change.items): change for change in changes}
-    items_of = {itemset: change.items for itemset, change in change_of.items()}
+    items_of = {key: change.items for key, change in change_of.items()}
     for release in releases:
         items_of |= listed(release)
-    tables = _points(releases)
-    lines = []
-    for itemset, items in items_of.items():
-        points = [table.get(itemset) for table in tables]
-        stretches = [[point for point in run if point] for _, run in groupby(points, key=bool)]
-        if any(stretches):
-            lines.append(_Line(items, [*filter(None, stretches)], change_of.get(itemset)))
-    return lines
-
-
-def _points(releases: Sequence[Release]) -> list[dict[frozenset[Item], _Point]]:
-    """Return of each release the points of the itemsets that have a share."""
     sizes = {size for release in releases for size in release.sizes}
     tables = []
     for place, release in enumerate(releases):
         x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
-        points = {}
+        table = {}
         for key, itemset in counted(release, sizes).items():
             low, high = release.share_interval_of(itemset) or (0.0, 1.0)
-            points[key] = _Point(x, release.share_of(itemset) or 0.0, low, high)
-        tables.append(points)
-    return tables
+            table[key] = _Point(x, release.share_of(itemset) or 0.0, low, high)
+        tables.append(table)
+    lines = []
+    for key, items in items_of.items():
+        points = [table.get(key) for table in tables]
+        stretches = [[point for point in run if point] for _, run in groupby(points, key=bool)]
+        if any(stretches):
+            lines.append(_Line(items, [*filter(None, stretches)], change_of.get(key)))
+    return lines

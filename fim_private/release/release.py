@@ -20,7 +20,7 @@ from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw, svg
 from fim_private.release.files import Published
-from fim_private.release.picture import MOST_BARS, chart_of
+from fim_private.release.picture import chart_of
 from fim_private.release.rules import Rules, RulesBySegment, rules_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
@@ -630,11 +630,9 @@ class Release(Published):
             f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
-    def chart(self, *, relative: bool = True, most: int | None = MOST_BARS) -> BarChart:
-        """Return what is drawn. relative: supports as shares, where known. most: of how many
-        itemsets.
-        """
-        return chart_of(self, relative=relative, most=most)
+    def chart(self, *, relative: bool = True) -> BarChart:
+        """Return what is drawn. relative: supports as shares, where known."""
+        return chart_of(self, relative=relative)
 
     def to_svg(self, rules: RulesBySegment | None = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

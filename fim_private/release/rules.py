@@ -448,12 +448,7 @@ def _confidence_in_words(numbers: Mapping[str, float]) -> tuple[str, str]:
 def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
     if math.isinf(lift):
         return "∞"
-    if lift < 10:
-        decimals = 2
-    elif lift < 100:
-        decimals = 1
-    else:
-        decimals = 0
+    decimals = max(3 - len(str(int(lift))), 0)
     return f"{rounded(lift * 10**decimals) / 10**decimals:,.{decimals}f}"
 
 
@@ -638,5 +633,4 @@ def rules_by_segment(
 
 def rules_rows(rules: RulesBySegment) -> Rows:
     """Return the rows of CSV, or of a sheet of Excel, of a release, or of its segments."""
-    tables = {name: made.sheet_rows() for name, made in rules.items()}
-    return tables.get("") or rows_by_segment(tables)
+    return rows_by_segment({name: made.sheet_rows() for name, made in rules.items()})

@@ -203,13 +203,13 @@ def _check_itemset(itemset: Itemset, values: JsonObject, *, with_size: bool) -> 
         if itemset.support is not None or itemset.interval is not None:
             raise _FieldError("support", 'must be null, because there is no "noise"')
         return
-    needed: JsonObject = {"support": itemset.support, "interval": itemset.interval}
+    needed = ["support", "interval"]
     if "units_interval" in values:
-        needed["share_interval"] = itemset.share_interval
+        needed.append("share_interval")
         if itemset.exact_interval is not None:
-            needed["exact_share_interval"] = itemset.exact_share_interval
-    for name, value in needed.items():
-        if value is None:
+            needed.append("exact_share_interval")
+    for name in needed:
+        if vars(itemset)[name] is None:
             raise _FieldError(name, "is missing")
 
 
@@ -244,14 +244,12 @@ def _value(name: str, value: Any, kind: str) -> object:
     if value not in choices:
         raise _FieldError(name, f"must be one of {', '.join(choices)}, not {shown(value)}")
     table = forms.OBJECTS.get(name)
-    if isinstance(value, list) and table is not None:
-        return tuple(
-            _object(fields, table, f"{name}[{place}]") for place, fields in enumerate(value)
-        )
-    if isinstance(value, list):
-        return tuple(value)
     if table is not None and isinstance(value, dict):
         return _object(value, table, name)
+    if isinstance(value, list):
+        if table is not None:
+            value = [_object(made, table, f"{name}[{at}]") for at, made in enumerate(value)]
+        return tuple(value)
     try:
         return _CONVERTED.get(required, _same)(value)
     except ValueError:

@@ -211,6 +211,20 @@ def pandas_frame(
     return pd.DataFrame(first | arrays)
 
 
+def joined(frames: Mapping[str, Frame], part: str) -> Frame:
+    """Return the frames of segments as one, with the segment in a first column, named part; a frame
+    under no name as it is.
+    """
+    import pandas as pd
+
+    if "" in frames:
+        return frames[""]
+    for name, frame in frames.items():
+        frame.insert(0, part, name)
+    filled = [frame for frame in frames.values() if len(frame)]
+    return pd.concat(filled or [*frames.values()][:1], ignore_index=True)
+
+
 def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object], bool]:
     """Return itemsets as lists, and whether all items are integers. If not, all are text."""
     items = [item for itemset in itemsets if itemset is not None for item in itemset]

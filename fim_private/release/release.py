@@ -7,18 +7,17 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Never, overload
+from typing import Any, overload
 
 from fim_private.display import MARK, JsonObject, Table, markdown, printable
 from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.options.declaration import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import BarChart, draw, svg
+from fim_private.release.chart import BarChart, draw
 from fim_private.release.files import Published
 from fim_private.release.picture import chart_of
 from fim_private.release.rules import Rules, RulesBySegment, rules_of
@@ -27,9 +26,6 @@ from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
 from fim_private.request.scope import Scope
 from fim_private.request.supports import SupportNoise
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Itemset", "Release"]
 
@@ -504,27 +500,6 @@ class Release(Published):
             lines.append(self.hopeless)
         return "\n".join(lines)
 
-    def rules(
-        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
-    ) -> forms.Frame:
-        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's
-        columns, surest first.
-
-        The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes
-            from to_pandas(). From support on each has _lower and _upper, the ends of an interval
-            that holds the true number with 95 % probability, each by itself.
-        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
-            confidence or lift that was asked for. Doubtful rules come last; the others are in order
-            of the lower end of their lift.
-        min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
-        For users with together="basket" there is confidence alone, because lift 1 is not
-        independence there. Raises ParameterError for limits out of range, for min_lift where there
-        are no lifts, and if the release lacks what rules need.
-        """
-        refuse_unknown("rules", unknown)
-        return rules_of(self, min_confidence, min_lift).frame()
-
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in
         to_json.
@@ -560,20 +535,6 @@ class Release(Published):
         """
         tables = [self.table(promise=False), *map(Rules.table, (rules or {}).values())]
         return "\n".join([*map(Table.markdown, tables), promise_of(self.guarantee, self.charged)])
-
-    def to_arrow(self) -> pa.Table:
-        """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
-        the items' type).
-
-        If supports were asked for, it has lower and upper too (int64), and share (float64) if the
-        number of units is known. If supports draw on each other, exact_support, exact_lower and
-        exact_upper (int64) are those by themselves. Where that can be known, doubtful (bool) says
-        which itemsets may not be among those asked for. Items of both kinds come out as strings,
-        because an Arrow list has one type.
-        """
-        return forms.arrow_table(
-            [itemset.items for itemset in self.itemsets], self.columns_of(self.itemsets)
-        )
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -634,16 +595,9 @@ class Release(Published):
         """Return what is drawn. relative: supports as shares, where known."""
         return chart_of(self, relative=relative)
 
-    def to_svg(self, rules: RulesBySegment | None = None, *, relative: bool = True) -> str:
-        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and
-        loads nothing.
-
-        rules: drawn below, if given. relative: False for supports in units, not as shares. Without
-        supports it is a list of names.
-        """
-        charts = [self.chart(relative=relative)]
-        charts += [made.chart() for made in (rules or {}).values() if len(made)]
-        return svg(*charts)
+    def charts(self, *, relative: bool) -> list[BarChart]:
+        """Return what is drawn of it."""
+        return [self.chart(relative=relative)]
 
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and

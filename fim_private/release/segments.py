@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Never
 
 from fim_private.display import JsonObject, Table, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.options.declaration import refuse_unknown
 from fim_private.release import forms, words
-from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
+from fim_private.release.chart import BarChart, draw_all, on_one_scale
 from fim_private.release.files import Published
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import RulesBySegment
 from fim_private.request.scope import Scope
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -63,11 +58,6 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     def by(self) -> str:
         """The column of segments, or of times."""
         return self._scope.by or self._scope.time or ""
-
-    @property
-    def part(self) -> str:
-        """What each release is of: a "segment" or a "period"."""
-        return "period" if self._scope.by is None else "segment"
 
     @property
     def _scope(self) -> Scope:
@@ -174,74 +164,26 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
         )
 
-    def to_arrow(self) -> pa.Table:
-        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a
-        first column.
-        """
-        import pyarrow as pa
-
-        names, itemsets = [], []
-        columns: forms.Columns = {}
-        for name, release in self.items():
-            names += [name] * len(release)
-            itemsets += [itemset.items for itemset in release]
-            for column, values in release.columns_of(release.itemsets).items():
-                columns.setdefault(column, []).extend(values)
-        table = forms.arrow_table(itemsets, columns)
-        return table.add_column(0, self.part, pa.array(names, pa.string()))
-
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
     ) -> forms.Frame:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first
         column.
         """
-        return self._joined(
-            lambda release: release.to_pandas(
-                relative=relative, lists=lists, downward_closed=downward_closed
-            )
-        )
-
-    def rules(
-        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
-    ) -> forms.Frame:
-        """Return the association rules of all segments, as Release.rules does, with the segment in
-        a first column.
-        """
-        refuse_unknown("rules", unknown)
-        return self._joined(
-            lambda release: release.rules(min_confidence=min_confidence, min_lift=min_lift)
-        )
-
-    def _joined(self, frame_of: Callable[[Release], forms.Frame]) -> forms.Frame:
-        import pandas as pd
-
-        frames = []
-        for name, release in self.items():
-            frame = frame_of(release)
-            frame.insert(0, self.part, name)
-            frames.append(frame)
-        filled = [frame for frame in frames if len(frame)]
-        return pd.concat(filled or frames[:1], ignore_index=True)
+        frames = {
+            name: release.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed)
+            for name, release in self.items()
+        }
+        return forms.joined(frames, self.part)
 
     def plot(self, *, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
         their axes.
         """
-        return draw_all(self._charts(relative=relative))
+        return draw_all(self.charts(relative=relative))
 
-    def to_svg(self, rules: RulesBySegment | None = None, *, relative: bool = True) -> str:
-        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
-        of segments.
-        """
-        charts = [*self._charts(relative=relative)]
-        for name, rules_of_segment in (rules or {}).items():
-            chart = rules_of_segment.chart()
-            if chart.bars:
-                charts.append(replace(chart, title=f"{self[name].heading}: {chart.title}"))
-        return svg(*charts)
-
-    def _charts(self, *, relative: bool) -> Sequence[BarChart]:
+    def charts(self, *, relative: bool) -> list[BarChart]:
+        """Return what is drawn of each, on one scale."""
         charts, whole = [], self.whole
         for place, release in enumerate(self.releases, 1):
             # What holds for all stands once: the guarantee below the last, or the want of one above

@@ -59,7 +59,10 @@ def render_table(
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    common = _common([*remarks.values()], len(releases))
+    every = [*remarks.values()]
+    common = []  # what all of several say, or the only release
+    if every and (len(every) > 1 or len(releases) == 1):
+        common = [line for line in every[0] if all(line in lines for lines in every)]
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
@@ -73,13 +76,6 @@ def render_table(
         blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
     return screen.render([*blocks, *sentences])
-
-
-def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
-    """Return the remarks that all of several releases share, or those of the only release."""
-    if not remarks or (len(remarks) == 1 and releases > 1):
-        return []
-    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
 
 
 def _all_advice(

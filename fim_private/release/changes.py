@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fim_private.display import Table, Tabular, as_json, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
@@ -214,8 +214,7 @@ class Changes(Tabular):
         return self.table().text(len(self))
 
 
-@dataclass(frozen=True)
-class _Estimate:
+class _Estimate(NamedTuple):
     """A noisy share of all units, and its error, in shares.
 
     Attributes:

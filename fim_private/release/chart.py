@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -270,8 +270,7 @@ TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
 _PLACES = (("start", 0.0, 1, 0), ("end", 1.0, -1, 0), ("middle", 0.5, 0, -1), ("middle", 0.5, 0, 1))
 
 
-@dataclass(frozen=True)
-class _Label:
+class _Label(NamedTuple):
     """The label of a rule.
 
     Attributes:

@@ -52,10 +52,7 @@ def _parquet(release: AnyRelease) -> bytes:
 
 
 def _csv(release: AnyRelease, rules: AnyRules) -> str:
-    if rules is not None:
-        return csv_text(rules_rows(rules))
-    text: str = release.to_csv()
-    return text
+    return csv_text(release.sheet_rows() if rules is None else rules_rows(rules))
 
 
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:

@@ -107,7 +107,7 @@ def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:
     for name, (header, *rows) in tables.items():
         for row in rows:
             cells = dict(zip(header, row, strict=True))
-            joined.append([name, *(cells.get(column) for column in columns)])
+            joined.append([name, *map(cells.get, columns)])
     return joined
 
 
@@ -172,8 +172,7 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -
     arrays = {
         name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()
     }
-    first = {"support": arrays.pop("support"), "itemsets": pa.array(lists, pa.list_(item_type))}
-    return pa.table(first | arrays)
+    return pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
 
 
 def polars_frame(table: pa.Table) -> Frame:
@@ -207,8 +206,9 @@ def pandas_frame(
     cells: Sequence[object] = [frozenset(items) for items in itemsets]
     if lists:
         cells, _ = _lists(itemsets)
-    first = {"support": arrays.pop("support"), "itemsets": pd.Series(cells, dtype=object)}
-    return pd.DataFrame(first | arrays)
+    frame = pd.DataFrame(arrays)
+    frame.insert(1, "itemsets", pd.Series(cells, dtype=object))
+    return frame
 
 
 def joined(frames: Mapping[str, Frame], part: str) -> Frame:
@@ -355,11 +355,6 @@ def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObje
 def _noise(noise: SupportNoise | None) -> JsonObject | None:
     if noise is None:
         return None
-    values: JsonObject = {
-        "kind": str(noise.kind),
-        "parameter": str(noise.parameter),
-        "half_width": noise.half_width,
-    }
-    if noise.of_units is not None:
-        values["of_units"] = str(noise.of_units)
-    return values
+    values = {name: vars(noise)[name] for name in INSIDE["Noise"]}
+    exact = {name: str(value) for name, value in values.items() if value is not None}
+    return exact | {"half_width": noise.half_width}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from fim_private.release.changes import (
     listed,
 )
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules, RulesBySegment, rules_by_segment
+from fim_private.release.rules import Number, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Itemset
@@ -150,16 +151,7 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
 # -------------------- findings: a rule and its mirror, which have the same share and lift
 
 
-class _Number(NamedTuple):
-    """A number in a table: by what its column is sorted, and how it and its interval are shown."""
-
-    value: float | None
-    shown: str
-    interval: str = ""
-
-
-@dataclass(frozen=True)
-class _Finding:
+class _Finding(NamedTuple):
     """Two sets of items that are bought together: a rule, the surer one if both ways are rules.
 
     Attributes:
@@ -174,24 +166,15 @@ class _Finding:
     consequent: tuple[Item, ...]
     doubtful: bool
     above: bool
-    numbers: dict[str, _Number]
+    numbers: dict[str, Number]
 
 
 def _findings(rules: Rules) -> list[_Finding]:
     """Return the findings of rules, those that are surest first."""
     rules_of: dict[frozenset[tuple[Item, ...]], list[_Finding]] = {}
-    texts = rules.table().rows
-    for (left, right, values, doubtful), row in zip(rules.rows(), texts, strict=True):
-        _, share, confidence, interval, *lift = row
-        numbers = {
-            "confidence": _Number(values["confidence"], confidence, interval),
-            "reverse": _Number(None, "–"),
-            "share": _Number(values["support"], share),
-        }
-        above = not doubtful
-        if lift:
-            numbers["lift"] = _Number(values["lift"], *lift)
-            above = above and values["lift_lower"] > 1
+    for left, right, values, doubtful in rules.rows():
+        numbers = rules.shown(values) | {"reverse": Number(None, "–")}
+        above = not doubtful and values.get("lift_lower", math.inf) > 1
         finding = _Finding(left, right, doubtful, above, numbers)
         rules_of.setdefault(frozenset((left, right)), []).append(finding)
     return [_surer(both_ways) for both_ways in rules_of.values()]
@@ -290,8 +273,7 @@ class _Segment:
 # -------------------- how shares moved over several releases
 
 
-@dataclass(frozen=True)
-class _Point:
+class _Point(NamedTuple):
     """The share of an itemset in one release, with its interval, and its place in a chart."""
 
     x: float
@@ -324,7 +306,7 @@ class _Line:
         if len(run) > 1:
             return run
         [point] = run  # the band of one point would have no width
-        return replace(point, x=point.x - _EDGE / 2), replace(point, x=point.x + _EDGE / 2)
+        return point._replace(x=point.x - _EDGE / 2), point._replace(x=point.x + _EDGE / 2)
 
 
 @dataclass(frozen=True)

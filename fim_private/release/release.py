@@ -153,8 +153,8 @@ class Release(Published):
         """
         if self.units is not None:
             return None if self.units_noise is None else self.units
-        supports = [itemset.support for itemset in self.itemsets]
-        return max((support for support in supports if support is not None), default=None)
+        supports = (itemset.support for itemset in self if itemset.support is not None)
+        return max(supports, default=None)
 
     @property
     def rho(self) -> Exact | None:

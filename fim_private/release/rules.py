@@ -41,6 +41,14 @@ Ends = tuple[Numbers, Numbers]
 Items = tuple[Item, ...]
 
 
+class Number(NamedTuple):
+    """A number in a table: by what its column is sorted, and how it and its interval are shown."""
+
+    value: float | None
+    shown: str
+    interval: str = ""
+
+
 class RuleCounts(NamedTuple):
     """Counts of units, one for each rule: those with both sides, with each side, and all."""
 
@@ -329,6 +337,21 @@ class Rules:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
         return " ".join(note)
 
+    def shown(self, numbers: Mapping[str, float]) -> dict[str, Number]:
+        """Return the share, the confidence and the lift of a rule as people read them."""
+        share, decimals = numbers["support"], self.decimals
+        confidence, lowest, highest = _with_interval(numbers, "confidence")
+        interval = f"{math.floor(100 * lowest)} to {math.ceil(100 * highest)} %"
+        shown = {
+            "share": Number(share, words.percent(share, decimals)),
+            "confidence": Number(confidence, words.percent(confidence, 0), interval),
+        }
+        if self.has_lifts:
+            lift, lowest, highest = _with_interval(numbers, "lift")
+            ends = _lift_in_words(lowest, math.floor), _lift_in_words(highest, math.ceil)
+            shown["lift"] = Number(lift, _lift_in_words(lift, round), " to ".join(ends))
+        return shown
+
     def to_dict(self) -> dict[str, object]:
         """Return rules, and how they are read, as plain values, in which an infinite number is
         None.
@@ -364,13 +387,8 @@ class Rules:
             rule = f"{words.braces(antecedent, self.unit)} → {words.braces(consequent, self.unit)}"
             if doubtful:
                 rule += f" {MARK}"
-            share = words.percent(numbers["support"], self.decimals)
-            row = [rule, share, *_confidence_in_words(numbers)]
-            if self.has_lifts:
-                lift, lowest, highest = _with_interval(numbers, "lift")
-                ends = _lift_in_words(lowest, math.floor), _lift_in_words(highest, math.ceil)
-                row += [_lift_in_words(lift, round), " to ".join(ends)]
-            rows.append(row)
+            shown = [text for number in self.shown(numbers).values() for text in number[1:] if text]
+            rows.append([rule, *shown])
         title = f"{words.number_of(len(self), 'association rule')} of these itemsets, surest first"
         heads = ["rule", "share", "confidence", "95 %"]
         if self.has_lifts:
@@ -388,7 +406,7 @@ class Rules:
                 lift = _with_interval(numbers, "lift")
             if 0 < lift[0] < math.inf:
                 length, low, high = (100 * end for end in _with_interval(numbers, "confidence"))
-                texts = _confidence_in_words(numbers)
+                texts = self.shown(numbers)["confidence"][1:]
                 sides = antecedent, consequent
                 bars.append(Bar(sides, length, low, high, *texts, doubtful, lift))
         drawn = tuple(bars[:_MOST_DRAWN])
@@ -436,13 +454,6 @@ RulesBySegment = Mapping[str, Rules]
 
 def _with_interval(numbers: Mapping[str, float], name: str) -> tuple[float, float, float]:
     return numbers[name], numbers[f"{name}_lower"], numbers[f"{name}_upper"]
-
-
-def _confidence_in_words(numbers: Mapping[str, float]) -> tuple[str, str]:
-    """Return the confidence of a rule, and its interval."""
-    confidence, lowest, highest = _with_interval(numbers, "confidence")
-    interval = f"{math.floor(100 * lowest)} to {math.ceil(100 * highest)} %"
-    return words.percent(confidence, 0), interval
 
 
 def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:

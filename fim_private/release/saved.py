@@ -95,8 +95,7 @@ def _json_in(file: Path) -> bytes:
         return file.read_bytes()
     import pyarrow.parquet
 
-    metadata: Mapping[bytes, bytes] = pyarrow.parquet.read_schema(file).metadata
-    return metadata[METADATA]
+    return bytes(pyarrow.parquet.read_schema(file).metadata[METADATA])
 
 
 # -------------------- from the fields of a file to a release

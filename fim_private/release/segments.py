@@ -14,7 +14,6 @@ from fim_private.release.chart import BarChart, draw_all, on_one_scale
 from fim_private.release.files import Published
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import RulesBySegment
-from fim_private.request.scope import Scope
 
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -57,16 +56,13 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     @property
     def by(self) -> str:
         """The column of segments, or of times."""
-        return self._scope.by or self._scope.time or ""
-
-    @property
-    def _scope(self) -> Scope:
-        return self.releases[0].scope
+        scope = self.releases[0].scope
+        return scope.by or scope.time or ""
 
     @property
     def max_segments(self) -> int:
         """How many a unit counts in at most."""
-        return self._scope.max_segments
+        return self.releases[0].scope.max_segments
 
     @property
     def private(self) -> bool:

@@ -337,21 +337,6 @@ def _reversed(new: Change) -> Change:
     return Change(new.items, "gone", new.after, None, difference, interval, new.p_value)
 
 
-def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
-    """Return the changes, the clear ones marked by Benjamini and Hochberg's procedure."""
-    p_values = [change.p_value for change in uncorrected if change.p_value is not None]
-    enough = [
-        p_value
-        for rank, p_value in enumerate(sorted(p_values), 1)
-        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
-    ]
-    highest_clear = max(enough, default=-1.0)
-    return [
-        replace(change, clear=change.p_value is not None and change.p_value <= highest_clear)
-        for change in uncorrected
-    ]
-
-
 def changes(
     before: Release | str | os.PathLike[str],
     after: Release | str | os.PathLike[str],
@@ -392,10 +377,19 @@ def compared(before: Release, after: Release) -> Changes:
         elif key in earlier:
             most = _most_elsewhere(after, len(key))
             uncorrected.append(_reversed(_new(earlier[key], most, items)))
+    p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
+    # Benjamini and Hochberg's procedure.
+    small = [
+        rank
+        for rank, p_value in enumerate(p_values, 1)
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
+    ]
+    clear = {*p_values[: max(small, default=0)]}
+    corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
     return Changes(
-        changes=tuple(sorted(_corrected(uncorrected), key=_surest_first)),
+        changes=tuple(sorted(corrected, key=_surest_first)),
         names=_names(before, after),
-        compared=sum(change.p_value is not None for change in uncorrected),
+        compared=len(p_values),
         unit=before.privacy_unit,
         keep_all=True,
         private=before.private and after.private,

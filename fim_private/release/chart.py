@@ -380,7 +380,8 @@ def svg(*charts: BarChart) -> str:
         "chart.svg.jinja",
         charts=charts,
         title_of=lambda chart: cut(chart.title, TITLE),
-        wrapped=_wrapped,
+        # Sentences are narrower than names can be.
+        wrapped=lambda text, size: lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size),
         frame_of=_frame,
         width=_WHOLE,
         margin=_MARGIN,
@@ -390,11 +391,6 @@ def svg(*charts: BarChart) -> str:
         letter=_LETTER,
         small=_SMALL,
     )
-
-
-def _wrapped(text: str, size: int) -> list[str]:
-    """Return a text in lines as wide as a drawing. Sentences are narrower than names can be."""
-    return lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size)
 
 
 def _frame(chart: BarChart, top: int) -> _Frame:

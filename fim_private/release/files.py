@@ -51,10 +51,6 @@ def _parquet(release: AnyRelease) -> bytes:
     return bytes(stream.getvalue())
 
 
-def _csv(release: AnyRelease, rules: AnyRules) -> str:
-    return csv_text(release.sheet_rows() if rules is None else rules_rows(rules))
-
-
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
@@ -66,7 +62,9 @@ def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
 # any. JSON and Parquet have the whole release; Parquet has no place for rules.
 CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] = {
     ReleaseFormat.JSON: lambda release, rules: release.to_json(rules, whole=True) + "\n",
-    ReleaseFormat.CSV: _csv,
+    ReleaseFormat.CSV: lambda release, rules: csv_text(
+        release.sheet_rows() if rules is None else rules_rows(rules)
+    ),
     ReleaseFormat.XLSX: _workbook,
     ReleaseFormat.MARKDOWN: lambda release, rules: release.to_markdown(rules),
     ReleaseFormat.PARQUET: lambda release, rules: _parquet(release),

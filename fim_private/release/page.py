@@ -177,16 +177,12 @@ def _findings(rules: Rules) -> list[_Finding]:
         above = not doubtful and values.get("lift_lower", math.inf) > 1
         finding = _Finding(left, right, doubtful, above, numbers)
         rules_of.setdefault(frozenset((left, right)), []).append(finding)
-    return [_surer(both_ways) for both_ways in rules_of.values()]
-
-
-def _surer(both_ways: Sequence[_Finding]) -> _Finding:
-    """Return the surer of a rule and the one the other way round, with the other's confidence."""
-    surer, *others = sorted(
-        both_ways, key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0))
-    )
-    for reverse in others:
-        surer.numbers["reverse"] = reverse.numbers["confidence"]
+    surer = []
+    for both_ways in rules_of.values():
+        both_ways.sort(key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0)))
+        for reverse in both_ways[1:]:
+            both_ways[0].numbers["reverse"] = reverse.numbers["confidence"]
+        surer.append(both_ways[0])
     return surer
 
 

@@ -575,7 +575,12 @@ def _columns(
         # With two normals, the supports follow the number of units.
         wider, moving = noise.wider(confidence), noise.of_units is not None
         joint = JointNoise.of(noise, units)
-    supports = {items: _support_and_ends(itemset, wider) for items, itemset in known.items()}
+    supports = {}
+    for items, itemset in known.items():
+        low, high = itemset.interval or (0, 0)
+        # An end at 0 was cut off there: how far below the noise reached is not known.
+        lowest_support = low - wider if low else -math.inf
+        supports[items] = itemset.support or 0, lowest_support, high + wider
     by_rule = [
         supports[frozenset(items)]
         for antecedent, consequent in sides
@@ -608,14 +613,6 @@ def _columns(
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
     return columns
-
-
-def _support_and_ends(itemset: Itemset, wider: float) -> tuple[float, float, float]:
-    """Return a support, and the ends of its interval, which is wider by that on either side."""
-    low, high = itemset.interval or (0, 0)
-    # An end at 0 was cut off there: how far below the noise reached is not known.
-    lowest = low - wider if low else -math.inf
-    return itemset.support or 0, lowest, high + wider
 
 
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:

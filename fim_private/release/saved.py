@@ -250,7 +250,7 @@ def _value(name: str, value: Any, kind: str) -> object:
             value = [_object(made, table, f"{name}[{at}]") for at, made in enumerate(value)]
         return tuple(value)
     try:
-        return _CONVERTED.get(required, _same)(value)
+        return _CONVERTED.get(required, lambda same: same)(value)
     except ValueError:
         raise _FieldError(name, fault) from None
 
@@ -268,10 +268,6 @@ def _noise(
     if (kind == NoiseKind.TWO_NORMALS) != (of_units is not None):
         raise _FieldError("of_units", f"must be there for {NoiseKind.TWO_NORMALS}, and no other")
     return SupportNoise(NoiseKind(kind), parameter, half_width, 1, None, of_units)
-
-
-def _same(value: object) -> object:
-    return value
 
 
 def _period(name: str) -> str:

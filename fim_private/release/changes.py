@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
@@ -460,15 +460,11 @@ def check_alike(first: Release, second: Release) -> None:
     pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
-    for name, (value, second_value) in pairs.items():
-        if value != second_value:
-            difference = _difference(name, value, second_value)
-            raise ParameterError(f"these releases are not compared: {difference}")
+    differences = [_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
     if not {*first.sizes} & {*second.sizes}:
-        raise ParameterError(
-            f"these releases are not compared: their itemsets have {first.size} and "
-            f"{second.size} items"
-        )
+        differences.append(f"their itemsets have {first.size} and {second.size} items")
+    if differences:
+        raise ParameterError(f"these releases are not compared: {differences[0]}")
 
 
 # The options that two releases must have in common for their shares to be compared.

@@ -43,21 +43,14 @@ def _letter_width(letter: str) -> float:
     return _LETTER_WIDTH
 
 
-def cut(text: str, widest: float) -> str:
+def cut(text: str, widest: float, end: str = _CUT) -> str:
     """Return a text that is no wider, with an ellipsis in the place of what is missing."""
     if width(text) <= widest:
         return text
     begin = text[: int(widest / _LETTER_WIDTH) + 1]
-    while begin and width(begin + _CUT) > widest:
+    while begin and width(begin + end) > widest:
         begin = begin[:-1]
-    return begin.rstrip() + _CUT
-
-
-def _cut_name(name: str, widest: float) -> str:
-    """Return the name of an item that is no wider. One in quotes still ends with one."""
-    if width(name) <= widest or not name.startswith('"'):
-        return cut(name, widest)
-    return cut(name[:-1], widest - width('"')) + '"'
+    return begin.rstrip() + end
 
 
 def short_name(items: Sequence[object], widest: float) -> str:
@@ -86,7 +79,9 @@ def _shortened(items: Sequence[object], room: float) -> list[str]:
         share = min(wide, room / (len(names) - done))
         room -= share
     # That of the longest name: those that leave room to it are shorter.
-    return [_cut_name(name, share + 1e-9) for name in names]
+    # One in quotes still ends with one.
+    ends = {True: f'{_CUT}"', False: _CUT}
+    return [cut(name, share + 1e-9, ends[name.startswith('"')]) for name in names]
 
 
 def lines(text: str, widest: float) -> list[str]:

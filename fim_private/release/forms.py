@@ -236,10 +236,10 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     """Return, in order, the itemsets whose subsets are all returned too."""
     by_items = {frozenset(itemset.items or ()): itemset for itemset in itemsets}
-    closed: set[frozenset[Item]] = set()
+    closed: set[frozenset[Item]] = {frozenset()}
     for items in sorted(by_items, key=len):
         # It is enough to look at the subsets with one item less.
-        if len(items) == 1 or all(items - {item} in closed for item in items):
+        if all(items - {item} in closed for item in items):
             closed.add(items)
     return [itemset for items, itemset in by_items.items() if items in closed]
 

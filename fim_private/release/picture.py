@@ -19,7 +19,15 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
     bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in drawn)
-    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
+    how_drawn = "The budget of this release is spent all the same."
+    if count and release.has_supports:
+        dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
+        how_drawn = legend_of(dots, bars, f", {release.held}")
+    elif count:
+        how_drawn = (
+            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
+        )
+    notes = [how_drawn, *release.certainty, *release.rows_read]
     warning = ""
     if release.private:
         notes.append(release.guarantee)
@@ -51,18 +59,6 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
         tuple(notes),
         about=about,
     )
-
-
-def _how_drawn(release: AnyRelease, bars: Sequence[Bar]) -> str:
-    """What the marks of a chart mean, or why it has none."""
-    if not release.itemsets:
-        return "The budget of this release is spent all the same."
-    if not release.has_supports:
-        return (
-            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
-        )
-    dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
-    return legend_of(dots, bars, f", {release.held}")
 
 
 def _leader(release: AnyRelease) -> Itemset | None:

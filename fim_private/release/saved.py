@@ -41,11 +41,9 @@ Made = TypeVar("Made")
 
 
 class _FieldError(ValueError):
-    """A field of a saved release is not as the schema has it."""
-
-    def __init__(self, field: str, fault: str) -> None:
-        self.field, self.fault = field, fault
-        super().__init__(f'field "{field}" {fault}')
+    """A field of a saved release, the first argument, is not as the schema has it, by the
+    second.
+    """
 
 
 @contextmanager
@@ -54,7 +52,8 @@ def _inside(place: str) -> Iterator[None]:
     try:
         yield
     except _FieldError as error:
-        raise _FieldError(f"{place}.{error.field}", error.fault) from None
+        field, fault = error.args
+        raise _FieldError(f"{place}.{field}", fault) from None
 
 
 def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
@@ -79,7 +78,10 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
         release.to_dict()  # what follows from several fields, such as shares of units
         return release
     except _FieldError as error:
-        raise DataError(f"{printable(name)}: {error}; load the file as it was saved") from None
+        field, fault = error.args
+        raise DataError(
+            f'{printable(name)}: field "{field}" {fault}; load the file as it was saved'
+        ) from None
     except OSError as error:
         reason = error.strerror or "it is no Parquet file"
         raise DataError(f"{name!r} cannot be read: {reason}") from None
@@ -249,8 +251,11 @@ def _value(name: str, value: Any, kind: str) -> object:
         if table is not None:
             value = [_object(made, table, f"{name}[{at}]") for at, made in enumerate(value)]
         return tuple(value)
+    converted = _CONVERTED.get(required)
+    if converted is None:
+        return value
     try:
-        return _CONVERTED.get(required, lambda same: same)(value)
+        return converted(value)
     except ValueError:
         raise _FieldError(name, fault) from None
 

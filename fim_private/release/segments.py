@@ -200,8 +200,8 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         ]
         nothing = [release.nothing for release in self.releases if release.abstained]
         notes = nothing[:_FEW_SEGMENTS]
-        if len(nothing) > len(notes):
-            more = len(nothing) - len(notes)
+        if nothing[_FEW_SEGMENTS:]:
+            more = len(nothing) - _FEW_SEGMENTS
             notes.append(f"and {more:,} more {self.part}s without itemsets")
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:

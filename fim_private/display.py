@@ -4,7 +4,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -35,17 +36,17 @@ class Table:
         title: What it is a table of.
         columns: The headings.
         rows: The cells of each row.
-        numbers: The columns, by place, that stand to the right.
         notes: Lines below it.
         rest: What has the rows that a session leaves out.
+        text_columns: The columns, by place, that stand to the left; numbers stand to the right.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
-    numbers: frozenset[int] = frozenset()
     notes: Sequence[str] = ()
     rest: str = ""
+    text_columns: Collection[int] = (0,)
 
     def text(self, most: int = FEW) -> str:
         """Return the title, the first `most` rows, under headings where there are several columns,
@@ -58,7 +59,7 @@ class Table:
         for place, cells in enumerate(zip(*rows, strict=True)):
             texts = [_cut(printable(cell)) for cell in cells]
             width = max(map(len, texts))
-            adjust = str.rjust if place in self.numbers else str.ljust
+            adjust = str.ljust if place in self.text_columns else str.rjust
             columns.append([adjust(text, width) for text in texts])
         lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
         indented = [f"  {line}" for line in (*lines, *self._more(most))]
@@ -101,11 +102,25 @@ class Table:
     def _html_row(self, tag: str, cells: Sequence[str]) -> str:
         html = []
         for place, cell in enumerate(cells):
-            style = "text-align: left"
-            if place in self.numbers:
-                style = "text-align: right; white-space: nowrap"
+            style = "text-align: right; white-space: nowrap"
+            if place in self.text_columns:
+                style = "text-align: left"
             html.append(f'<{tag} style="{style}">{escape(printable(cell))}</{tag}>')
         return f"<tr>{''.join(html)}</tr>"
+
+
+class Tabular(ABC):
+    """What a session and a notebook show as a table."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: {self.table().text()}"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
 
 
 def command_line(words: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import ClassVar, Self
 
-from fim_private.display import JsonObject, Table
+from fim_private.display import JsonObject, Table, Tabular
 from fim_private.dp.accountant import NO_SUMS, SUMS, Reach, both, most_spent
 from fim_private.dp.charge import Left, of_many
 from fim_private.dp.composition import root_below
@@ -41,7 +41,7 @@ _ALIKE = {
 
 
 @dataclass(frozen=True, repr=False)
-class Statement:
+class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
@@ -335,7 +335,8 @@ class Statement:
                 *map(least_in_words, entry.sums.values()),
             )
 
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
         left = self.left
         loss = f"ε = {most_in_words(left.epsilon)}"
         if left.rho is not None:
@@ -344,15 +345,10 @@ class Statement:
         if self.outlook is not None:
             notes.append(self.outlook)
         rows = [*self.rows_of(self.entries)]
-        return Table(
-            self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries"
-        )
+        return Table(self.title, self.columns, rows, notes, "statement.entries", (1, 2))
 
     def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
+        return self.table().text()
 
 
 def _as_floats(spent: Sums) -> dict[str, float]:

@@ -63,12 +63,10 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
 
 def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
     """Return the table of a plan: the mechanisms of each top in turn, the best one marked."""
-    figures = [_figures(mechanism) for mechanism in planned]
-    titles = [title for title in figures[0] if any(cells[title] != "–" for cells in figures)]
     best = {top: plan.best(top) for top in plan.tops}
     rows, styles, last_rows = [], [], []
     shown_top = 0
-    for place, (mechanism, cells) in enumerate(zip(planned, figures, strict=True)):
+    for place, mechanism in enumerate(planned):
         mark, style = " ", ""
         if mechanism is best[mechanism.top]:
             mark, style = "*", "bold"
@@ -80,27 +78,24 @@ def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
             shown_top = mechanism.top
             top = f"{shown_top:,}"
             last_rows.append(place - 1)
-        numbers = [cells[title] for title in titles]
-        rows.append([top, f"{mark} {mechanism.name}", *numbers, _needs_in_words(mechanism)])
-    columns = ["top", "mechanism", *titles, "needs"]
+        names = {"top": top, "mechanism": f"{mark} {mechanism.name}"}
+        rows.append(names | _figures(mechanism))
     # Of one itemset there are the needs, and otherwise the tops.
-    if plan.tops == (1,):
-        begin, end = 1, len(columns)
-    else:
-        begin, end = 0, len(columns) - 1
-    mechanisms, needs = 1 - begin, len(columns) - 1 - begin
+    hidden = "top" if plan.tops == (1,) else "needs"
+    titles = [title for title in rows[0] if any(row[title] != "–" for row in rows)]
+    columns = [title for title in titles if title != hidden]
     return Grid(
-        columns[begin:end],
-        [row[begin:end] for row in rows],
-        text=(mechanisms, needs),
-        whole=range(needs),
+        columns,
+        [[row[title] for title in columns] for row in rows],
+        text=[columns.index(title) for title in columns if title in ("mechanism", "needs")],
+        whole=[columns.index(title) for title in columns if title != "needs"],
         styles=styles,
         ends=last_rows,
     )
 
 
 def _figures(mechanism: PlannedMechanism) -> dict[str, str]:
-    """Return the figures of a mechanism, by the titles of their columns."""
+    """Return the figures and the needs of a mechanism, by the titles of their columns."""
     return {
         "support\nneeded": or_dash(mechanism.required_support),
         "% of\nunits": or_dash(mechanism.required_share, percent),
@@ -109,6 +104,7 @@ def _figures(mechanism: PlannedMechanism) -> dict[str, str]:
         "mean\nregret": or_dash(mechanism.expected_regret, "{:,.1f}".format),
         "items\nneeded": or_dash(mechanism.item_support),
         "noise of\nsupports": or_dash(mechanism.half_width, "±{:,}".format),
+        "needs": _needs_in_words(mechanism),
     }
 
 

@@ -21,7 +21,7 @@ from fim_private.planning.forecast import list_gain
 from fim_private.release import words
 from fim_private.release.changes import Changes
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules
+from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.plan import ReleasePlan, noise_of, shares_in_words, step_in_words
 from fim_private.request.request import Request
@@ -43,7 +43,7 @@ def render_table(
     screen: Screen,
     *,
     spelled: Spelled = None,
-    rules: Rules | Mapping[str, Rules] | None = None,
+    rules: RulesBySegment | None = None,
     advise: bool = True,
 ) -> str:
     """Return a release as text: the itemsets, what to ask instead, and the guarantee.
@@ -52,19 +52,17 @@ def render_table(
         release: One, or those of segments or periods.
         screen: Where it is shown.
         spelled: Writes a request as a command; by default it is a call of Python.
-        rules: Those of the release, or of each segment under its name.
+        rules: Those of each segment under its name; those of a Release under no name.
         advise: Whether to say what to ask instead. A file is handed on, and has no use for it.
     """
-    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
-    releases: Mapping[str, Release]
-    if isinstance(release, Release):
-        releases, whole = {"": release}, release
-    else:
-        releases, whole = release, release.whole
+    by_segment, releases, whole = rules or {}, release.by_segment, release.whole
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    common = _common([*remarks.values()], len(releases))
+    every = [*remarks.values()]
+    common = []  # what all of several say, or the only release
+    if every and (len(every) > 1 or len(releases) == 1):
+        common = [line for line in every[0] if all(line in lines for lines in every)]
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
@@ -78,13 +76,6 @@ def render_table(
         blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
     return screen.render([*blocks, *sentences])
-
-
-def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
-    """Return the remarks that all of several releases share, or those of the only release."""
-    if not remarks or (len(remarks) == 1 and releases > 1):
-        return []
-    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
 
 
 def _all_advice(
@@ -162,9 +153,7 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
 
     spelled: as render_table takes it.
     """
-    first = release
-    if isinstance(first, SegmentedRelease):
-        first = first.releases[0]
+    first = next(iter(release.by_segment.values()))
     advice = next(_advice(first, spelled), None)
     if advice is None:
         # Advice is reckoned for one request, and a release of several periods has none of its own.
@@ -266,7 +255,7 @@ def _blocks(table: Table) -> Iterator[Block]:
     """Yield a table under its title, and its notes."""
     yield bold(table.title)
     if table.rows:
-        yield Grid(table.columns, table.rows, {*range(len(table.columns))} - table.numbers)
+        yield Grid(table.columns, table.rows, table.text_columns)
     yield from table.notes
 
 

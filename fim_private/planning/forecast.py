@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.display import JsonObject, Table
+from fim_private.display import JsonObject, Table, Tabular
 from fim_private.dp.arguments import exact_number, public_integer, whole_number
 from fim_private.dp.cost import Exact, least_in_words
 from fim_private.dp.neighbors import Neighbors
@@ -409,7 +409,7 @@ NOTES = (
 
 
 @dataclass(frozen=True, repr=False)
-class CustomerPlan:
+class CustomerPlan(Tabular):
     """What share of the true top is found where customers are protected, with noisy supports.
 
     top: how many itemsets, or several such numbers.
@@ -460,16 +460,10 @@ class CustomerPlan:
                 rows.append((*names, *(f"{100 * share:.0f} %" for share in of_top)))
         return rows
 
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
         columns = (*self.row_names, "without a product list", "with one")
-        numbers = frozenset(range(1, len(columns)))
-        return Table(self.title, columns, self.rows, numbers=numbers, notes=NOTES)
-
-    def __repr__(self) -> str:
-        return f"Plan: {self._table().text()}"
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
+        return Table(self.title, columns, self.rows, NOTES)
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per field."""

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, Unpack, overload
 
 from fim_private import options
-from fim_private.display import JsonObject, Table
+from fim_private.display import JsonObject, Table, Tabular
 from fim_private.dp.arguments import (
     exact_fraction,
     flag,
@@ -93,7 +93,7 @@ class PlannedMechanism:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Tabular):
     """What each mechanism takes with these parameters, which are those of plan(), checked, and
     which one to use.
     """
@@ -215,7 +215,7 @@ class Plan:
         )
         return list_gain(request, units=self.units, user_items=self.typical_basket)
 
-    def _table(self) -> Table:
+    def table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for
         each top.
         """
@@ -234,24 +234,18 @@ class Plan:
             "lacks": [", ".join(row.missing) for row in rows],
         }
         filled = {name: cells for name, cells in columns.items() if any(cells)}
-        numbers = frozenset(
-            place for place, name in enumerate(filled) if name not in ("mechanism", "lacks")
-        )
+        text_columns = [
+            place for place, name in enumerate(filled) if name in ("mechanism", "lacks")
+        ]
         notes = [str(note) for note in (self.reason, self.list_gain) if note is not None]
         return Table(
             self.title,
             [*filled],
             [*zip(*filled.values(), strict=True)],
-            numbers,
             notes,
             "plan.to_pandas()",
+            text_columns,
         )
-
-    def __repr__(self) -> str:
-        return f"Plan: {self._table().text()}"
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per parameter, the mechanisms, recommended and reason."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fim_private.display import Table, as_json, item_name, printable
+from fim_private.display import Table, Tabular, as_json, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -70,7 +70,7 @@ class Change:
 
 
 @dataclass(frozen=True, repr=False)
-class Changes:
+class Changes(Tabular):
     """What changed between two releases: a sequence of Change, the surest first.
 
     Attributes:
@@ -146,9 +146,8 @@ class Changes:
     def table(self) -> Table:
         """Return what a session and a notebook show."""
         heads = ("itemset", "change", *self.names, "difference", "95 % interval")
-        return Table(
-            self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes
-        )
+        rows = [*map(self.cells, self)]
+        return Table(self.title, heads, rows, self.notes, text_columns=(0, 1))
 
     def cells(self, change: Change) -> tuple[str, ...]:
         """Return a change as texts, one for each column of the table."""
@@ -202,26 +201,20 @@ class Changes:
         import pandas as pd
 
         numbers = ("before", "after", "difference", "lower", "upper", "p_value")
-        kinds = {"itemsets": object, "change": object, **dict.fromkeys(numbers, float)}
+        kinds = dict.fromkeys(("itemsets", "change"), object) | dict.fromkeys(numbers, float)
+        kinds["clear"] = bool
         rows = []
         for change in self:
             lower, upper = change.interval or (None, None)
             ends = {"itemsets": frozenset(change.items), "lower": lower, "upper": upper}
             rows.append(vars(change) | ends)
-        return pd.DataFrame(rows, columns=[*kinds, "clear"]).astype(kinds | {"clear": bool})
-
-    def __repr__(self) -> str:
-        return f"Changes: {self.table().text()}"
+        return pd.DataFrame(rows, columns=[*kinds]).astype(kinds)
 
     def __str__(self) -> str:
         return self.table().text(len(self))
 
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
-
-@dataclass(frozen=True)
-class _Estimate:
+class _Estimate(NamedTuple):
     """A noisy share of all units, and its error, in shares.
 
     Attributes:
@@ -241,14 +234,10 @@ class _Estimate:
     @classmethod
     def of(cls, release: Release, itemset: Itemset) -> _Estimate:
         """Return the estimate of an itemset of a release with shares."""
-        share = release.share_of(itemset)
-        interval = release.share_interval_of(itemset)
+        share = release.share_of(itemset) or 0.0
+        interval = release.share_interval_of(itemset) or (0.0, 1.0)
+        support, (lowest, highest) = itemset.support or 0, itemset.interval or (0, 0)
         noise, units = release.noise, release.units
-        support, bounds = itemset.support, itemset.interval
-        assert share is not None
-        assert interval is not None
-        assert support is not None
-        assert bounds is not None
         assert noise is not None
         assert units
         variance = 0.0
@@ -265,7 +254,6 @@ class _Estimate:
                     variance += weight**2 * float(count_noise.parameter)
         # A support that contradicted an inclusion has a wider interval, by as much as it may have
         # been moved.
-        lowest, highest = bounds
         below = support - lowest if lowest else 0
         moved = max(highest - support, below) - noise.half_width
         rounded = _ROUNDING
@@ -349,21 +337,6 @@ def _reversed(new: Change) -> Change:
     return Change(new.items, "gone", new.after, None, difference, interval, new.p_value)
 
 
-def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
-    """Return the changes, the clear ones marked by Benjamini and Hochberg's procedure."""
-    p_values = [change.p_value for change in uncorrected if change.p_value is not None]
-    enough = [
-        p_value
-        for rank, p_value in enumerate(sorted(p_values), 1)
-        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
-    ]
-    highest_clear = max(enough, default=-1.0)
-    return [
-        replace(change, clear=change.p_value is not None and change.p_value <= highest_clear)
-        for change in uncorrected
-    ]
-
-
 def changes(
     before: Release | str | os.PathLike[str],
     after: Release | str | os.PathLike[str],
@@ -404,10 +377,19 @@ def compared(before: Release, after: Release) -> Changes:
         elif key in earlier:
             most = _most_elsewhere(after, len(key))
             uncorrected.append(_reversed(_new(earlier[key], most, items)))
+    p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
+    # Benjamini and Hochberg's procedure.
+    small = [
+        rank
+        for rank, p_value in enumerate(p_values, 1)
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
+    ]
+    clear = {*p_values[: max(small, default=0)]}
+    corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
     return Changes(
-        changes=tuple(sorted(_corrected(uncorrected), key=_surest_first)),
+        changes=tuple(sorted(corrected, key=_surest_first)),
         names=_names(before, after),
-        compared=sum(change.p_value is not None for change in uncorrected),
+        compared=len(p_values),
         unit=before.privacy_unit,
         keep_all=True,
         private=before.private and after.private,
@@ -478,15 +460,11 @@ def check_alike(first: Release, second: Release) -> None:
     pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
-    for name, (value, second_value) in pairs.items():
-        if value != second_value:
-            difference = _difference(name, value, second_value)
-            raise ParameterError(f"these releases are not compared: {difference}")
+    differences = [_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
     if not {*first.sizes} & {*second.sizes}:
-        raise ParameterError(
-            f"these releases are not compared: their itemsets have {first.size} and "
-            f"{second.size} items"
-        )
+        differences.append(f"their itemsets have {first.size} and {second.size} items")
+    if differences:
+        raise ParameterError(f"these releases are not compared: {differences[0]}")
 
 
 # The options that two releases must have in common for their shares to be compared.

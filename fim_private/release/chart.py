@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,21 +43,14 @@ def _letter_width(letter: str) -> float:
     return _LETTER_WIDTH
 
 
-def cut(text: str, widest: float) -> str:
+def cut(text: str, widest: float, end: str = _CUT) -> str:
     """Return a text that is no wider, with an ellipsis in the place of what is missing."""
     if width(text) <= widest:
         return text
     begin = text[: int(widest / _LETTER_WIDTH) + 1]
-    while begin and width(begin + _CUT) > widest:
+    while begin and width(begin + end) > widest:
         begin = begin[:-1]
-    return begin.rstrip() + _CUT
-
-
-def _cut_name(name: str, widest: float) -> str:
-    """Return the name of an item that is no wider. One in quotes still ends with one."""
-    if width(name) <= widest or not name.startswith('"'):
-        return cut(name, widest)
-    return cut(name[:-1], widest - width('"')) + '"'
+    return begin.rstrip() + end
 
 
 def short_name(items: Sequence[object], widest: float) -> str:
@@ -86,7 +79,9 @@ def _shortened(items: Sequence[object], room: float) -> list[str]:
         share = min(wide, room / (len(names) - done))
         room -= share
     # That of the longest name: those that leave room to it are shorter.
-    return [_cut_name(name, share + 1e-9) for name in names]
+    # One in quotes still ends with one.
+    ends = {True: f'{_CUT}"', False: _CUT}
+    return [cut(name, share + 1e-9, ends[name.startswith('"')]) for name in names]
 
 
 def lines(text: str, widest: float) -> list[str]:
@@ -111,45 +106,37 @@ class Bar:
     """One row: an itemset, or a rule.
 
     Attributes:
-        items: The items, or those on the left of a rule; None for an itemset without a name.
+        sides: The items, or those on each side of a rule; none for an itemset without a name.
         length: The number that was released, in units of the scale; None if none was.
         low: The lower end of its interval.
         high: The upper end of its interval.
         number: The number as a text.
         interval: Its interval as a text.
         doubtful: Whether it may not be one of those asked for.
-        consequent: The items on the right of a rule; None for an itemset.
         lift: The lift of a rule, and the ends of its interval.
     """
 
-    items: tuple[object, ...] | None
+    sides: Sequence[Sequence[object]]
     length: float | None = None
     low: float = 0.0
     high: float = 0.0
     number: str = ""
     interval: str = ""
     doubtful: bool = False
-    consequent: tuple[object, ...] | None = None
     lift: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def label(self, widest: float) -> str:
         """Return what stands beside it, about so wide at most, in units of the letters' size."""
-        if self.items is None:
-            label = UNNAMED
-        elif self.consequent is None:
-            label = short_name(self.items, widest)
-        else:
-            left, right = (short_name(side, widest / 2) for side in (self.items, self.consequent))
-            label = f"{left} → {right}"
+        names = [short_name(side, widest / len(self.sides)) for side in self.sides]
+        label = " → ".join(names) or UNNAMED
         return f"{label} {MARK}" if self.doubtful else label
 
     @property
     def described(self) -> str:
         """All of it in words, for who points at it or hears it."""
-        described = UNNAMED if self.items is None else in_braces(self.items)
+        described = " → ".join(map(in_braces, self.sides)) or UNNAMED
         doubt = "; may not be one of those asked for"
-        if self.consequent is not None:
-            described += f" → {in_braces(self.consequent)}"
+        if len(self.sides) > 1:
             doubt = "; may be chance"
         if self.number:
             described += f": {self.number} ({self.interval})"
@@ -278,8 +265,7 @@ TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
 _PLACES = (("start", 0.0, 1, 0), ("end", 1.0, -1, 0), ("middle", 0.5, 0, -1), ("middle", 0.5, 0, 1))
 
 
-@dataclass(frozen=True)
-class _Label:
+class _Label(NamedTuple):
     """The label of a rule.
 
     Attributes:
@@ -389,7 +375,8 @@ def svg(*charts: BarChart) -> str:
         "chart.svg.jinja",
         charts=charts,
         title_of=lambda chart: cut(chart.title, TITLE),
-        wrapped=_wrapped,
+        # Sentences are narrower than names can be.
+        wrapped=lambda text, size: lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size),
         frame_of=_frame,
         width=_WHOLE,
         margin=_MARGIN,
@@ -399,11 +386,6 @@ def svg(*charts: BarChart) -> str:
         letter=_LETTER,
         small=_SMALL,
     )
-
-
-def _wrapped(text: str, size: int) -> list[str]:
-    """Return a text in lines as wide as a drawing. Sentences are narrower than names can be."""
-    return lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size)
 
 
 def _frame(chart: BarChart, top: int) -> _Frame:
@@ -530,10 +512,7 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
     """Draw a row for each itemset, the first on top."""
     names = [bar.label(WIDE) for bar in chart.bars]
     if chart.has_lengths:
-        names = [
-            f"{name}   {bar.number or 'not released'}"
-            for name, bar in zip(names, chart.bars, strict=True)
-        ]
+        names = [f"{bar.label(WIDE)}   {bar.number or 'not released'}" for bar in chart.bars]
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
         lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]

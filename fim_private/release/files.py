@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import json
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
-from fim_private.display import Table
+from fim_private.display import JsonObject, Tabular, as_json
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError, shown
+from fim_private.options.declaration import refuse_unknown
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
-from fim_private.release.forms import AnyRelease, Frame, Rows, csv_text, polars_frame, workbook
-from fim_private.release.rules import Rules, rules_rows
+from fim_private.release.chart import BarChart, svg
+from fim_private.release.forms import (
+    AnyRelease,
+    Columns,
+    Frame,
+    Rows,
+    arrow_table,
+    csv_text,
+    joined,
+    polars_frame,
+    workbook,
+)
+from fim_private.release.rules import RulesBySegment, rules_by_segment, rules_rows
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The rules of a release, or of each segment under its name.
-AnyRules = Rules | Mapping[str, Rules] | None
+AnyRules = RulesBySegment | None
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 # Where the metadata of a Parquet file has all of a release, as its JSON.
@@ -39,13 +51,6 @@ def _parquet(release: AnyRelease) -> bytes:
     return bytes(stream.getvalue())
 
 
-def _csv(release: AnyRelease, rules: AnyRules) -> str:
-    if rules is not None:
-        return csv_text(rules_rows(rules))
-    text: str = release.to_csv()
-    return text
-
-
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
@@ -57,7 +62,9 @@ def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
 # any. JSON and Parquet have the whole release; Parquet has no place for rules.
 CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] = {
     ReleaseFormat.JSON: lambda release, rules: release.to_json(rules, whole=True) + "\n",
-    ReleaseFormat.CSV: _csv,
+    ReleaseFormat.CSV: lambda release, rules: csv_text(
+        release.sheet_rows() if rules is None else rules_rows(rules)
+    ),
     ReleaseFormat.XLSX: _workbook,
     ReleaseFormat.MARKDOWN: lambda release, rules: release.to_markdown(rules),
     ReleaseFormat.PARQUET: lambda release, rules: _parquet(release),
@@ -65,7 +72,7 @@ CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] =
 }
 
 
-class Published(ABC):
+class Published(Tabular):
     """What a Release and a SegmentedRelease have in common: their cost, and their forms."""
 
     cost: PrivacyCost
@@ -83,16 +90,27 @@ class Published(ABC):
         return float(self.cost.delta)
 
     @abstractmethod
-    def table(self) -> Table:
-        """Return what a session and a notebook show."""
-
-    @abstractmethod
     def sheet_rows(self) -> Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
 
+    @property
     @abstractmethod
-    def to_arrow(self) -> pa.Table:
-        """Return a pyarrow.Table, one row for each itemset."""
+    def by_segment(self) -> Mapping[str, AnyRelease]:
+        """The release of each segment or period, under its name; or of all, under no name."""
+
+    @property
+    def part(self) -> str:
+        """What each of several releases is of: a "segment" or a "period"."""
+        first = next(iter(self.by_segment.values()))
+        return "period" if first.scope.by is None else "segment"
+
+    @abstractmethod
+    def charts(self, *, relative: bool) -> list[BarChart]:
+        """Return what is drawn of it."""
+
+    @abstractmethod
+    def to_dict(self, *, whole: bool = False) -> JsonObject:
+        """Return plain values."""
 
     @abstractmethod
     def to_markdown(self) -> str:
@@ -101,9 +119,6 @@ class Published(ABC):
     def __str__(self) -> str:
         table = self.table()
         return table.text(len(table.rows))
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
@@ -118,11 +133,85 @@ class Published(ABC):
         """
         return csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
 
+    def to_json(self, rules: AnyRules = None, *, whole: bool = False) -> str:
+        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save()
+        writes.
+        """
+        values = self.to_dict(whole=whole)
+        if rules is not None:
+            releases = values.get("releases", [values])
+            for release, its_rules in zip(releases, rules.values(), strict=True):
+                release |= its_rules.to_dict()
+        return as_json(values)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
+        the items' type).
+
+        If supports were asked for, it has lower and upper too (int64), and share (float64) if the
+        number of units is known. If supports draw on each other, exact_support, exact_lower and
+        exact_upper (int64) are those by themselves. Where that can be known, doubtful (bool) says
+        which itemsets may not be among those asked for. Items of both kinds come out as strings,
+        because an Arrow list has one type. Of several segments, the segment is a first column.
+        """
+        import pyarrow as pa
+
+        names, itemsets = [], []
+        columns: Columns = {}
+        for name, release in self.by_segment.items():
+            names += [name] * len(release)
+            itemsets += [itemset.items for itemset in release]
+            for column, values in release.columns_of(release.itemsets).items():
+                columns.setdefault(column, []).extend(values)
+        table = arrow_table(itemsets, columns)
+        if "" in self.by_segment:
+            return table
+        return table.add_column(0, self.part, pa.array(names, pa.string()))
+
     def to_polars(self) -> Frame:
         """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
         without polars.
         """
         return polars_frame(self.to_arrow())
+
+    def rules(
+        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
+    ) -> Frame:
+        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's
+        columns, surest first.
+
+        The release must have been mined with rules=True. Looking at rules spends no privacy.
+        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes
+            from to_pandas(). From support on each has _lower and _upper, the ends of an interval
+            that holds the true number with 95 % probability, each by itself.
+        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
+            confidence or lift that was asked for. Doubtful rules come last; the others are in order
+            of the lower end of their lift.
+        min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
+        For users with together="basket" there is confidence alone, because lift 1 is not
+        independence there. Of several segments, the segment is a first column. Raises
+        ParameterError for limits out of range, for min_lift where there are no lifts, and if the
+        release lacks what rules need.
+        """
+        refuse_unknown("rules", unknown)
+        rules = rules_by_segment(self, min_confidence, min_lift)
+        return joined({name: made.frame() for name, made in rules.items()}, self.part)
+
+    def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:
+        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and
+        loads nothing.
+
+        rules: drawn below, if given. relative: False for supports in units, not as shares. Without
+        supports it is a list of names. Of several segments all have one scale.
+        """
+        charts = self.charts(relative=relative)
+        for name, made in (rules or {}).items():
+            chart = made.chart()
+            if name:
+                chart = replace(chart, title=f"{self.by_segment[name].heading}: {chart.title}")
+            if chart.bars:
+                charts.append(chart)
+        return svg(*charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,

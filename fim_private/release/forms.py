@@ -6,7 +6,7 @@ import datetime
 import io
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,14 +41,6 @@ Axes = Any
 AnyRelease = Any
 
 
-def csv_line(cells: Iterable[Cell], *, spreadsheet_safe: bool = True) -> str:
-    """Return cells as a line of CSV.
-
-    spreadsheet_safe: with apostrophes before text that spreadsheets would run as a formula.
-    """
-    return ",".join(_csv_cell(cell, spreadsheet_safe) for cell in cells) + "\n"
-
-
 def _csv_cell(cell: Cell, spreadsheet_safe: bool) -> str:
     if cell is None:
         return ""
@@ -63,12 +55,16 @@ def _csv_cell(cell: Cell, spreadsheet_safe: bool) -> str:
 
 
 def csv_text(rows: Rows, *, spreadsheet_safe: bool = True) -> str:
-    """Return rows, the header first, as CSV."""
-    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
+    """Return rows, the header first, as CSV.
+
+    spreadsheet_safe: with apostrophes before text that spreadsheets would run as a formula.
+    """
+    lines = [",".join(_csv_cell(cell, spreadsheet_safe) for cell in row) for row in rows]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def as_it_was(text: str) -> str:
-    """Return the text of a cell without the apostrophe that `csv_line` put before it."""
+    """Return the text of a cell without the apostrophe that `csv_text` put before it."""
     if text.startswith("'") and _would_run(text[1:]):
         return text[1:]
     return text
@@ -100,16 +96,18 @@ def item_columns(
 
 
 def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:
-    """Return tables as one, with the segment in its first column.
+    """Return tables as one, with the segment in its first column; a table under no name as it is.
 
     Some tables may lack columns that others have. kind: the title of the first column.
     """
+    if "" in tables:
+        return tables[""]
     columns = max((rows[0] for rows in tables.values()), key=len)
     joined: list[list[Cell]] = [[kind, *columns]]
     for name, (header, *rows) in tables.items():
         for row in rows:
             cells = dict(zip(header, row, strict=True))
-            joined.append([name, *(cells.get(column) for column in columns)])
+            joined.append([name, *map(cells.get, columns)])
     return joined
 
 
@@ -174,8 +172,7 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -
     arrays = {
         name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()
     }
-    first = {"support": arrays.pop("support"), "itemsets": pa.array(lists, pa.list_(item_type))}
-    return pa.table(first | arrays)
+    return pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
 
 
 def polars_frame(table: pa.Table) -> Frame:
@@ -209,8 +206,23 @@ def pandas_frame(
     cells: Sequence[object] = [frozenset(items) for items in itemsets]
     if lists:
         cells, _ = _lists(itemsets)
-    first = {"support": arrays.pop("support"), "itemsets": pd.Series(cells, dtype=object)}
-    return pd.DataFrame(first | arrays)
+    frame = pd.DataFrame(arrays)
+    frame.insert(1, "itemsets", pd.Series(cells, dtype=object))
+    return frame
+
+
+def joined(frames: Mapping[str, Frame], part: str) -> Frame:
+    """Return the frames of segments as one, with the segment in a first column, named part; a frame
+    under no name as it is.
+    """
+    import pandas as pd
+
+    if "" in frames:
+        return frames[""]
+    for name, frame in frames.items():
+        frame.insert(0, part, name)
+    filled = [frame for frame in frames.values() if len(frame)]
+    return pd.concat(filled or [*frames.values()][:1], ignore_index=True)
 
 
 def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object], bool]:
@@ -224,10 +236,10 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     """Return, in order, the itemsets whose subsets are all returned too."""
     by_items = {frozenset(itemset.items or ()): itemset for itemset in itemsets}
-    closed: set[frozenset[Item]] = set()
+    closed: set[frozenset[Item]] = {frozenset()}
     for items in sorted(by_items, key=len):
         # It is enough to look at the subsets with one item less.
-        if len(items) == 1 or all(items - {item} in closed for item in items):
+        if all(items - {item} in closed for item in items):
             closed.add(items)
     return [itemset for items, itemset in by_items.items() if items in closed]
 
@@ -324,17 +336,18 @@ def _common(release: AnyRelease) -> JsonObject:
 
 
 def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:
-    if not release.has_shares:
-        return [itemset.to_dict() for itemset in itemsets]
     objects = []
     for itemset in itemsets:
-        values = itemset.to_dict() | {"share": release.share_of(itemset)}
-        interval = release.share_interval_of(itemset)
-        if interval is not None:
-            values["share_interval"] = [*interval]
-        if interval is not None and itemset.exact_interval is not None:
-            exact = release.share_interval_of(itemset.by_itself)
-            values["exact_share_interval"] = [*exact]
+        values = itemset.to_dict()
+        if release.has_shares:
+            values["share"] = release.share_of(itemset)
+            versions = {"": itemset}
+            if itemset.exact_interval is not None:
+                versions["exact_"] = itemset.by_itself
+            for prefix, version in versions.items():
+                interval = release.share_interval_of(version)
+                if interval is not None:
+                    values[f"{prefix}share_interval"] = [*interval]
         objects.append(values)
     return objects
 
@@ -342,11 +355,6 @@ def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObje
 def _noise(noise: SupportNoise | None) -> JsonObject | None:
     if noise is None:
         return None
-    values: JsonObject = {
-        "kind": str(noise.kind),
-        "parameter": str(noise.parameter),
-        "half_width": noise.half_width,
-    }
-    if noise.of_units is not None:
-        values["of_units"] = str(noise.of_units)
-    return values
+    values = {name: vars(noise)[name] for name in INSIDE["Noise"]}
+    exact = {name: str(value) for name, value in values.items() if value is not None}
+    return exact | {"half_width": noise.half_width}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from fim_private.release.changes import (
     listed,
 )
 from fim_private.release.release import Release
-from fim_private.release.rules import Rules, rules_by_segment
+from fim_private.release.rules import Number, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Itemset
@@ -75,29 +76,25 @@ def report_page(release: object, least_of_rules: tuple[float, float], *, title: 
 
 def page(
     release: Release | SegmentedRelease,
-    rules: Rules | Mapping[str, Rules] | None = None,
+    rules: RulesBySegment | None = None,
     *,
     title: str | None = None,
 ) -> str:
     """Return the page of a release, which has only what the release says of itself.
 
-    rules: those of a release, or those of each segment under its name.
+    rules: those of each segment under its name; those of a Release under no name.
     """
     checked_title(title)
-    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
+    whole, releases = release.whole, release.by_segment
+    segments = [
+        _Segment(segment, (rules or {}).get(name), number if name else 0)
+        for number, (name, segment) in enumerate(releases.items(), 1)
+    ]
     trend = None
-    if isinstance(release, Release):
-        whole, segments = release, [_Segment(release, by_segment.get(""))]
-    else:
-        whole = release.whole
-        segments = [
-            _Segment(segment, by_segment.get(name), release.heading(segment), f"-{number}")
-            for number, (name, segment) in enumerate(release.items(), 1)
-        ]
-        have_shares = all(segment.has_shares for segment in release.values())
-        if release.part == "period" and len(release) > 1 and have_shares:
-            moved = _trend_of(release)
-            trend = moved if moved.lines else None
+    have_shares = all(segment.has_shares for segment in releases.values())
+    if whole.scope.by is None and len(releases) > 1 and have_shares:
+        moved = _trend_of(releases)
+        trend = moved if moved.lines else None
     default_title = "What is bought"
     if max(whole.sizes) > 1:
         default_title = "What is bought together"
@@ -154,16 +151,7 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
 # -------------------- findings: a rule and its mirror, which have the same share and lift
 
 
-class _Number(NamedTuple):
-    """A number in a table: by what its column is sorted, and how it and its interval are shown."""
-
-    value: float | None
-    shown: str
-    interval: str = ""
-
-
-@dataclass(frozen=True)
-class _Finding:
+class _Finding(NamedTuple):
     """Two sets of items that are bought together: a rule, the surer one if both ways are rules.
 
     Attributes:
@@ -178,36 +166,23 @@ class _Finding:
     consequent: tuple[Item, ...]
     doubtful: bool
     above: bool
-    numbers: dict[str, _Number]
+    numbers: dict[str, Number]
 
 
 def _findings(rules: Rules) -> list[_Finding]:
     """Return the findings of rules, those that are surest first."""
     rules_of: dict[frozenset[tuple[Item, ...]], list[_Finding]] = {}
-    texts = rules.table().rows
-    for (left, right, values, doubtful), row in zip(rules.rows(), texts, strict=True):
-        _, share, confidence, interval, *lift = row
-        numbers = {
-            "confidence": _Number(values["confidence"], confidence, interval),
-            "reverse": _Number(None, "–"),
-            "share": _Number(values["support"], share),
-        }
-        above = not doubtful
-        if lift:
-            numbers["lift"] = _Number(values["lift"], *lift)
-            above = above and values["lift_lower"] > 1
+    for left, right, values, doubtful in rules.rows():
+        numbers = rules.shown(values) | {"reverse": Number(None, "–")}
+        above = not doubtful and values.get("lift_lower", math.inf) > 1
         finding = _Finding(left, right, doubtful, above, numbers)
         rules_of.setdefault(frozenset((left, right)), []).append(finding)
-    return [_surer(both_ways) for both_ways in rules_of.values()]
-
-
-def _surer(both_ways: Sequence[_Finding]) -> _Finding:
-    """Return the surer of a rule and the one the other way round, with the other's confidence."""
-    surer, *others = sorted(
-        both_ways, key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0))
-    )
-    for reverse in others:
-        surer.numbers["reverse"] = reverse.numbers["confidence"]
+    surer = []
+    for both_ways in rules_of.values():
+        both_ways.sort(key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0)))
+        for reverse in both_ways[1:]:
+            both_ways[0].numbers["reverse"] = reverse.numbers["confidence"]
+        surer.append(both_ways[0])
     return surer
 
 
@@ -218,14 +193,22 @@ class _Segment:
     Attributes:
         release: The release.
         rules: Its rules, if any were made.
-        heading: The name of the segment; empty for a release of everything.
-        place: The end of the ids of its elements, which makes them unique.
+        number: Which of several it is, from 1; 0 for the only one.
     """
 
     release: Release
     rules: Rules | None
-    heading: str = ""
-    place: str = ""
+    number: int
+
+    @property
+    def heading(self) -> str:
+        """The name of the segment; empty for a release of everything."""
+        return self.release.heading if self.number else ""
+
+    @property
+    def place(self) -> str:
+        """The end of the ids of its elements, which makes them unique."""
+        return f"-{self.number}" if self.number else ""
 
     @cached_property
     def findings(self) -> Sequence[_Finding]:
@@ -286,8 +269,7 @@ class _Segment:
 # -------------------- how shares moved over several releases
 
 
-@dataclass(frozen=True)
-class _Point:
+class _Point(NamedTuple):
     """The share of an itemset in one release, with its interval, and its place in a chart."""
 
     x: float
@@ -320,7 +302,7 @@ class _Line:
         if len(run) > 1:
             return run
         [point] = run  # the band of one point would have no width
-        return replace(point, x=point.x - _EDGE / 2), replace(point, x=point.x + _EDGE / 2)
+        return point._replace(x=point.x - _EDGE / 2), point._replace(x=point.x + _EDGE / 2)
 
 
 @dataclass(frozen=True)
@@ -361,28 +343,22 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     """Return the line of each itemset that has a share in some release."""
     change_of = {frozenset(change.items): change for change in changes}
-    items_of = {itemset: change.items for itemset, change in change_of.items()}
+    items_of = {key: change.items for key, change in change_of.items()}
     for release in releases:
         items_of |= listed(release)
-    tables = _points(releases)
-    lines = []
-    for itemset, items in items_of.items():
-        points = [table.get(itemset) for table in tables]
-        stretches = [[point for point in run if point] for _, run in groupby(points, key=bool)]
-        if any(stretches):
-            lines.append(_Line(items, [*filter(None, stretches)], change_of.get(itemset)))
-    return lines
-
-
-def _points(releases: Sequence[Release]) -> list[dict[frozenset[Item], _Point]]:
-    """Return of each release the points of the itemsets that have a share."""
     sizes = {size for release in releases for size in release.sizes}
     tables = []
     for place, release in enumerate(releases):
         x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
-        points = {}
+        table = {}
         for key, itemset in counted(release, sizes).items():
             low, high = release.share_interval_of(itemset) or (0.0, 1.0)
-            points[key] = _Point(x, release.share_of(itemset) or 0.0, low, high)
-        tables.append(points)
-    return tables
+            table[key] = _Point(x, release.share_of(itemset) or 0.0, low, high)
+        tables.append(table)
+    lines = []
+    for key, items in items_of.items():
+        points = [table.get(key) for table in tables]
+        stretches = [[point for point in run if point] for _, run in groupby(points, key=bool)]
+        if any(stretches):
+            lines.append(_Line(items, [*filter(None, stretches)], change_of.get(key)))
+    return lines

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fim_private.display import printable
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, cut, legend_of, named, width
 from fim_private.release.forms import AnyRelease
 from fim_private.request.itemsets import Itemset
 
 # More bars nobody reads; the other forms of a release have all.
-MOST_BARS = 200
+_MOST_BARS = 200
 
 
-def chart_of(release: AnyRelease, *, relative: bool, most: int | None) -> BarChart:
-    """Return what is drawn. relative: supports as shares, where known. most: of how many
-    itemsets.
-    """
+def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
+    """Return what is drawn. relative: supports as shares, where known."""
     per_cent = relative and release.has_shares and bool(release.units)
     count = len(release.itemsets)
-    bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in release.itemsets[:most])
-    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
+    drawn = release.itemsets[:_MOST_BARS]
+    bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in drawn)
+    how_drawn = "The budget of this release is spent all the same."
+    if count and release.has_supports:
+        dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
+        how_drawn = legend_of(dots, bars, f", {release.held}")
+    elif count:
+        how_drawn = (
+            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
+        )
+    notes = [how_drawn, *release.certainty, *release.rows_read]
     warning = ""
     if release.private:
         notes.append(release.guarantee)
@@ -29,11 +35,13 @@ def chart_of(release: AnyRelease, *, relative: bool, most: int | None) -> BarCha
         warning = release.guarantee
     scale = ""
     if release.has_supports and bars:
-        scale = _scale(release, per_cent=per_cent)
+        scale = words.customers(release.privacy_unit)
+    if scale and per_cent:
+        among = "all" if release.units_interval is None else "about"
+        scale = f"share of {among} {release.units:,} {scale}"
     heading = ""
     if release.scope.segment:
-        segment = f"{printable(release.scope.by or '')} {printable(release.scope.segment)}"
-        heading = f"{cut(segment, TITLE / 3)}: "
+        heading = f"{cut(release.heading, TITLE / 3)}: "
     title, about, leader = release.title, "", _leader(release)
     if leader is not None:
         title = _message(release, leader, TITLE - width(heading), per_cent=per_cent)
@@ -51,27 +59,6 @@ def chart_of(release: AnyRelease, *, relative: bool, most: int | None) -> BarCha
         tuple(notes),
         about=about,
     )
-
-
-def _scale(release: AnyRelease, *, per_cent: bool) -> str:
-    """Return what the lengths of a chart are, in words."""
-    who = words.customers(release.privacy_unit)
-    if not per_cent:
-        return who
-    among = "all" if release.units_interval is None else "about"
-    return f"share of {among} {release.units:,} {who}"
-
-
-def _how_drawn(release: AnyRelease, bars: Sequence[Bar]) -> str:
-    """What the marks of a chart mean, or why it has none."""
-    if not release.itemsets:
-        return "The budget of this release is spent all the same."
-    if not release.has_supports:
-        return (
-            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
-        )
-    dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
-    return legend_of(dots, bars, f", {release.held}")
 
 
 def _leader(release: AnyRelease) -> Itemset | None:
@@ -127,8 +114,9 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
 
 def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
     doubtful = bool(itemset.doubtful)
+    sides = [] if itemset.items is None else [itemset.items]
     if itemset.support is None or itemset.interval is None:
-        return Bar(itemset.items, doubtful=doubtful)
+        return Bar(sides, doubtful=doubtful)
     numbers: Sequence[float] = (itemset.support, *itemset.interval)
     texts = [f"{number:,}" for number in numbers]
     if per_cent:
@@ -138,4 +126,4 @@ def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
         numbers = [100 * share for share in shares]
     length, low, high = numbers
     number, lowest, highest = texts
-    return Bar(itemset.items, length, low, high, number, f"{lowest} to {highest}", doubtful)
+    return Bar(sides, length, low, high, number, f"{lowest} to {highest}", doubtful)

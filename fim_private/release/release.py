@@ -7,29 +7,25 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Never, overload
+from typing import Any, overload
 
-from fim_private.display import MARK, JsonObject, Table, as_json, markdown, printable
+from fim_private.display import MARK, JsonObject, Table, markdown, printable
 from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.options.declaration import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import BarChart, draw, svg
+from fim_private.release.chart import BarChart, draw
 from fim_private.release.files import Published
-from fim_private.release.picture import MOST_BARS, chart_of
-from fim_private.release.rules import Rules, rules_of
+from fim_private.release.picture import chart_of
+from fim_private.release.rules import Rules, RulesBySegment, rules_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
 from fim_private.request.scope import Scope
 from fim_private.request.supports import SupportNoise
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Itemset", "Release"]
 
@@ -157,8 +153,8 @@ class Release(Published):
         """
         if self.units is not None:
             return None if self.units_noise is None else self.units
-        supports = [itemset.support for itemset in self.itemsets]
-        return max((support for support in supports if support is not None), default=None)
+        supports = (itemset.support for itemset in self if itemset.support is not None)
+        return max(supports, default=None)
 
     @property
     def rho(self) -> Exact | None:
@@ -169,6 +165,23 @@ class Release(Published):
     def counted(self) -> bool:
         """Whether levelwise counted its candidates, and left out what does not stand out."""
         return self.mechanism == "levelwise" and self.min_support is None
+
+    @property
+    def by_segment(self) -> dict[str, Release]:
+        """The release under no name, as a SegmentedRelease has those of segments under theirs."""
+        return {"": self}
+
+    @property
+    def whole(self) -> Release:
+        """The release, as a SegmentedRelease has what holds for all of its releases."""
+        return self
+
+    @property
+    def heading(self) -> str:
+        """What stands above it, of several: the column and the segment, or the period."""
+        if self.scope.by is None:
+            return printable(self.scope.period or "")
+        return printable(f"{self.scope.by} {self.scope.segment}")
 
     # The forms below must not depend on what came out, so these two say what was asked for.
     @property
@@ -475,17 +488,11 @@ class Release(Published):
         notes = [*self.certainty, *self.rows_read]
         if promise:
             notes += [self.guarantee, *words.charged(self.charged)]
-        return Table(
-            self.title,
-            self.columns,
-            [*map(self.cells, self)],
-            frozenset(range(1, len(self.columns))),
-            notes,
-            "release.to_pandas(relative=False)",
-        )
+        rows = [*map(self.cells, self)]
+        return Table(self.title, self.columns, rows, notes, "release.to_pandas(relative=False)")
 
     def __repr__(self) -> str:
-        lines = [f"Release: {self.table().text()}"]
+        lines = [super().__repr__()]
         if self.advice is not None:  # of a session: nobody hands it on
             purpose = "find more" if self.itemsets else "try"
             lines.append(f"To {purpose}: {self.advice}")
@@ -493,41 +500,11 @@ class Release(Published):
             lines.append(self.hopeless)
         return "\n".join(lines)
 
-    def rules(
-        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
-    ) -> forms.Frame:
-        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's
-        columns, surest first.
-
-        The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes
-            from to_pandas(). From support on each has _lower and _upper, the ends of an interval
-            that holds the true number with 95 % probability, each by itself.
-        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
-            confidence or lift that was asked for. Doubtful rules come last; the others are in order
-            of the lower end of their lift.
-        min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
-        For users with together="basket" there is confidence alone, because lift 1 is not
-        independence there. Raises ParameterError for limits out of range, for min_lift where there
-        are no lifts, and if the release lacks what rules need.
-        """
-        refuse_unknown("rules", unknown)
-        return rules_of(self, min_confidence, min_lift).frame()
-
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in
         to_json.
         """
         return forms.plain_values(self, everything=whole)
-
-    def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
-        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save()
-        writes.
-        """
-        values = self.to_dict(whole=whole)
-        if rules is not None:
-            values |= rules.to_dict()
-        return as_json(values)
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
@@ -552,28 +529,12 @@ class Release(Published):
             columns["doubtful"] = [itemset.doubtful for itemset in itemsets]
         return columns
 
-    def to_markdown(self, rules: Rules | None = None) -> str:
+    def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the
         guarantee.
         """
-        paragraphs = [self.table(promise=False).markdown()]
-        if rules is not None:
-            paragraphs.append(rules.table().markdown())
-        return "\n".join([*paragraphs, promise_of(self.guarantee, self.charged)])
-
-    def to_arrow(self) -> pa.Table:
-        """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
-        the items' type).
-
-        If supports were asked for, it has lower and upper too (int64), and share (float64) if the
-        number of units is known. If supports draw on each other, exact_support, exact_lower and
-        exact_upper (int64) are those by themselves. Where that can be known, doubtful (bool) says
-        which itemsets may not be among those asked for. Items of both kinds come out as strings,
-        because an Arrow list has one type.
-        """
-        return forms.arrow_table(
-            [itemset.items for itemset in self.itemsets], self.columns_of(self.itemsets)
-        )
+        tables = [self.table(promise=False), *map(Rules.table, (rules or {}).values())]
+        return "\n".join([*map(Table.markdown, tables), promise_of(self.guarantee, self.charged)])
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -630,23 +591,13 @@ class Release(Published):
             f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
-    def chart(self, *, relative: bool = True, most: int | None = MOST_BARS) -> BarChart:
-        """Return what is drawn. relative: supports as shares, where known. most: of how many
-        itemsets.
-        """
-        return chart_of(self, relative=relative, most=most)
+    def chart(self, *, relative: bool = True) -> BarChart:
+        """Return what is drawn. relative: supports as shares, where known."""
+        return chart_of(self, relative=relative)
 
-    def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
-        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and
-        loads nothing.
-
-        rules: drawn below, if given. relative: False for supports in units, not as shares. Without
-        supports it is a list of names.
-        """
-        charts = [self.chart(relative=relative)]
-        if rules is not None and len(rules):
-            charts.append(rules.chart())
-        return svg(*charts)
+    def charts(self, *, relative: bool) -> list[BarChart]:
+        """Return what is drawn of it."""
+        return [self.chart(relative=relative)]
 
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and

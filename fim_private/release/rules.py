@@ -41,6 +41,14 @@ Ends = tuple[Numbers, Numbers]
 Items = tuple[Item, ...]
 
 
+class Number(NamedTuple):
+    """A number in a table: by what its column is sorted, and how it and its interval are shown."""
+
+    value: float | None
+    shown: str
+    interval: str = ""
+
+
 class RuleCounts(NamedTuple):
     """Counts of units, one for each rule: those with both sides, with each side, and all."""
 
@@ -84,7 +92,7 @@ def _zhang(with_left: Numbers, without_left: Numbers) -> Numbers:
 
 
 # By mlxtend's names, in its order.
-METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
+METRICS = {
     "confidence": _confidence,
     "lift": _lift,
     "leverage": _leverage,
@@ -106,9 +114,16 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     if name == "support":
         least_share = lowest.both / np.maximum(highest.units, 1)
         return least_share, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
-    least, most = _possible(lowest, highest)
-    x_low, y_low, z_low, n_low = least
-    x_high, y_high, z_high, n_high = most
+    # The ends of counts with x <= y <= n, x <= z <= n and x >= y + z - n.
+    y_high = np.minimum(highest.antecedent, highest.units)
+    z_high = np.minimum(highest.consequent, highest.units)
+    x_high = np.minimum.reduce([highest.both, y_high, z_high])
+    overlap = lowest.antecedent + lowest.consequent - highest.units
+    x_low = np.clip(np.maximum(lowest.both, overlap), 0, x_high)
+    y_low = np.clip(lowest.antecedent, x_low, y_high)
+    z_low = np.clip(lowest.consequent, x_low, z_high)
+    n_low = np.maximum.reduce([lowest.units, y_low, z_low, np.ones_like(y_low)])
+    n_high = np.maximum(highest.units, 1)
     if name == "leverage":
         lower = x_low / n_high - (y_high / n_low) * (z_high / n_low)
         upper = x_high / n_low - (y_low / n_high) * (z_low / n_high)
@@ -130,20 +145,6 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
         worst = worst._replace(consequent=np.minimum(z_high, n_low))
     metric = METRICS[name]
     return metric(worst), metric(best)
-
-
-def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[RuleCounts, RuleCounts]:
-    """Return the ends of counts with x <= y <= n, x <= z <= n and x >= y + z - n."""
-    y_high = np.minimum(highest.antecedent, highest.units)
-    z_high = np.minimum(highest.consequent, highest.units)
-    x_high = np.minimum.reduce([highest.both, y_high, z_high])
-    overlap = lowest.antecedent + lowest.consequent - highest.units
-    x_low = np.clip(np.maximum(lowest.both, overlap), 0, x_high)
-    y_low = np.clip(lowest.antecedent, x_low, y_high)
-    z_low = np.clip(lowest.consequent, x_low, z_high)
-    n_low = np.maximum(np.maximum.reduce([lowest.units, y_low, z_low]), 1)
-    n_high = np.maximum(highest.units, 1)
-    return RuleCounts(x_low, y_low, z_low, n_low), RuleCounts(x_high, y_high, z_high, n_high)
 
 
 # Each of the counts that a rule is made of (of both sides, of each side, and of all units where
@@ -336,6 +337,21 @@ class Rules:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
         return " ".join(note)
 
+    def shown(self, numbers: Mapping[str, float]) -> dict[str, Number]:
+        """Return the share, the confidence and the lift of a rule as people read them."""
+        share, decimals = numbers["support"], self.decimals
+        confidence, lowest, highest = _with_interval(numbers, "confidence")
+        interval = f"{math.floor(100 * lowest)} to {math.ceil(100 * highest)} %"
+        shown = {
+            "share": Number(share, words.percent(share, decimals)),
+            "confidence": Number(confidence, words.percent(confidence, 0), interval),
+        }
+        if self.has_lifts:
+            lift, lowest, highest = _with_interval(numbers, "lift")
+            ends = _lift_in_words(lowest, math.floor), _lift_in_words(highest, math.ceil)
+            shown["lift"] = Number(lift, _lift_in_words(lift, round), " to ".join(ends))
+        return shown
+
     def to_dict(self) -> dict[str, object]:
         """Return rules, and how they are read, as plain values, in which an infinite number is
         None.
@@ -371,20 +387,14 @@ class Rules:
             rule = f"{words.braces(antecedent, self.unit)} → {words.braces(consequent, self.unit)}"
             if doubtful:
                 rule += f" {MARK}"
-            share = words.percent(numbers["support"], self.decimals)
-            row = [rule, share, *_confidence_in_words(numbers)]
-            if self.has_lifts:
-                lift, lowest, highest = _with_interval(numbers, "lift")
-                ends = _lift_in_words(lowest, math.floor), _lift_in_words(highest, math.ceil)
-                row += [_lift_in_words(lift, round), " to ".join(ends)]
-            rows.append(row)
+            shown = [text for number in self.shown(numbers).values() for text in number[1:] if text]
+            rows.append([rule, *shown])
         title = f"{words.number_of(len(self), 'association rule')} of these itemsets, surest first"
         heads = ["rule", "share", "confidence", "95 %"]
         if self.has_lifts:
             heads += ["lift", "95 %"]
         if_shortened = f"the {len(self.columns) + 3} columns of this frame have all of them"
-        numbers_at = frozenset(range(1, len(heads)))
-        return Table(title, heads, rows, numbers_at, [self.note], if_shortened)
+        return Table(title, heads, rows, [self.note], if_shortened)
 
     def chart(self) -> BarChart:
         """Return the chart of rules: confidence by lift, or rows where rules have no lift."""
@@ -396,8 +406,9 @@ class Rules:
                 lift = _with_interval(numbers, "lift")
             if 0 < lift[0] < math.inf:
                 length, low, high = (100 * end for end in _with_interval(numbers, "confidence"))
-                texts = _confidence_in_words(numbers)
-                bars.append(Bar(antecedent, length, low, high, *texts, doubtful, consequent, lift))
+                texts = self.shown(numbers)["confidence"][1:]
+                sides = antecedent, consequent
+                bars.append(Bar(sides, length, low, high, *texts, doubtful, lift))
         drawn = tuple(bars[:_MOST_DRAWN])
         legend = legend_of("rules", drawn)
         scale = f"confidence, in % of these {who}"
@@ -437,26 +448,18 @@ class Rules:
         return frame
 
 
+# The rules of each segment under its name; those of a release of all under no name.
+RulesBySegment = Mapping[str, Rules]
+
+
 def _with_interval(numbers: Mapping[str, float], name: str) -> tuple[float, float, float]:
     return numbers[name], numbers[f"{name}_lower"], numbers[f"{name}_upper"]
-
-
-def _confidence_in_words(numbers: Mapping[str, float]) -> tuple[str, str]:
-    """Return the confidence of a rule, and its interval."""
-    confidence, lowest, highest = _with_interval(numbers, "confidence")
-    interval = f"{math.floor(100 * lowest)} to {math.ceil(100 * highest)} %"
-    return words.percent(confidence, 0), interval
 
 
 def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
     if math.isinf(lift):
         return "∞"
-    if lift < 10:
-        decimals = 2
-    elif lift < 100:
-        decimals = 1
-    else:
-        decimals = 0
+    decimals = max(3 - len(str(int(lift))), 0)
     return f"{rounded(lift * 10**decimals) / 10**decimals:,.{decimals}f}"
 
 
@@ -471,7 +474,7 @@ def _message(bars: Sequence[Bar], who: str) -> str:
     if first.lift[1] > 1 or first.lift[2] < 1:
         end = f": lift {_lift_in_words(first.lift[0], round)}"
     room = (TITLE - width(begin + middle + end)) / 2
-    left, right = named(first.items or (), room), named(first.consequent or (), room)
+    left, right = (named(side, room) for side in first.sides)
     return f"{begin}{left}{middle}{right}{end}"
 
 
@@ -521,7 +524,17 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
         )
     sides = [*_sides_of(itemset.by_itself for itemset in itemsets)]
     columns = _columns(sides, known, noise, units, lifts=lifts)
-    order, doubtful = _ranking(columns, min_confidence, min_lift)
+    doubtful = columns["confidence_lower"] < min_confidence
+    enough = columns["confidence"] >= min_confidence
+    ranked_by = "confidence"
+    if lifts:
+        doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
+        doubtful |= columns["lift_lower"] < min_lift
+        enough &= columns["lift"] >= min_lift
+        ranked_by = "lift"
+    # The last key comes first.
+    order = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
+    order = order[enough[order]]
     columns = {name: numbers[order] for name, numbers in columns.items()}
     ranked = [sides[place] for place in order]
     return Rules(ranked, columns, doubtful[order], unit, release.decimals)
@@ -536,23 +549,6 @@ def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[tuple[Items, Items]]:
         for size in range(1, len(items)):
             for antecedent in combinations(items, size):
                 yield antecedent, tuple(item for item in items if item not in antecedent)
-
-
-def _ranking(
-    columns: Mapping[str, Numbers], min_confidence: float, min_lift: float
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the places of rules with the least confidence and lift, and which are doubtful."""
-    doubtful = columns["confidence_lower"] < min_confidence
-    enough = columns["confidence"] >= min_confidence
-    ranked_by = "confidence"
-    if "lift" in columns:
-        doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
-        doubtful |= columns["lift_lower"] < min_lift
-        enough &= columns["lift"] >= min_lift
-        ranked_by = "lift"
-    # The last key comes first.
-    ranking = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
-    return ranking[enough[ranking]], doubtful
 
 
 def _columns(
@@ -579,7 +575,12 @@ def _columns(
         # With two normals, the supports follow the number of units.
         wider, moving = noise.wider(confidence), noise.of_units is not None
         joint = JointNoise.of(noise, units)
-    supports = {items: _support_and_ends(itemset, wider) for items, itemset in known.items()}
+    supports = {}
+    for items, itemset in known.items():
+        low, high = itemset.interval or (0, 0)
+        # An end at 0 was cut off there: how far below the noise reached is not known.
+        lowest_support = low - wider if low else -math.inf
+        supports[items] = itemset.support or 0, lowest_support, high + wider
     by_rule = [
         supports[frozenset(items)]
         for antecedent, consequent in sides
@@ -614,14 +615,6 @@ def _columns(
     return columns
 
 
-def _support_and_ends(itemset: Itemset, wider: float) -> tuple[float, float, float]:
-    """Return a support, and the ends of its interval, which is wider by that on either side."""
-    low, high = itemset.interval or (0, 0)
-    # An end at 0 was cut off there: how far below the noise reached is not known.
-    lowest = low - wider if low else -math.inf
-    return itemset.support or 0, lowest, high + wider
-
-
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     """Return the counts of rules. supports: (3, rules), of both sides, the left and the right."""
     both, antecedent, consequent = np.maximum(supports, 0)
@@ -635,20 +628,17 @@ def have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
 
 def rules_by_segment(
     release: Any, min_confidence: float = 0.0, min_lift: float = 0.0
-) -> Rules | dict[str, Rules]:
-    """Return the rules of a Release, or those of each segment under its name.
+) -> dict[str, Rules]:
+    """Return the rules of each segment of a release under its name, or of a Release under no name.
 
     Raises ParameterError as rules_of does.
     """
-    if isinstance(release, Mapping):
-        return {
-            name: rules_of(segment, min_confidence, min_lift) for name, segment in release.items()
-        }
-    return rules_of(release, min_confidence, min_lift)
+    return {
+        name: rules_of(segment, min_confidence, min_lift)
+        for name, segment in release.by_segment.items()
+    }
 
 
-def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
+def rules_rows(rules: RulesBySegment) -> Rows:
     """Return the rows of CSV, or of a sheet of Excel, of a release, or of its segments."""
-    if isinstance(rules, Mapping):
-        return rows_by_segment({name: segment.sheet_rows() for name, segment in rules.items()})
-    return rules.sheet_rows()
+    return rows_by_segment({name: made.sheet_rows() for name, made in rules.items()})

@@ -41,11 +41,9 @@ Made = TypeVar("Made")
 
 
 class _FieldError(ValueError):
-    """A field of a saved release is not as the schema has it."""
-
-    def __init__(self, field: str, fault: str) -> None:
-        self.field, self.fault = field, fault
-        super().__init__(f'field "{field}" {fault}')
+    """A field of a saved release, the first argument, is not as the schema has it, by the
+    second.
+    """
 
 
 @contextmanager
@@ -54,7 +52,8 @@ def _inside(place: str) -> Iterator[None]:
     try:
         yield
     except _FieldError as error:
-        raise _FieldError(f"{place}.{error.field}", error.fault) from None
+        field, fault = error.args
+        raise _FieldError(f"{place}.{field}", fault) from None
 
 
 def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
@@ -79,7 +78,10 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
         release.to_dict()  # what follows from several fields, such as shares of units
         return release
     except _FieldError as error:
-        raise DataError(f"{printable(name)}: {error}; load the file as it was saved") from None
+        field, fault = error.args
+        raise DataError(
+            f'{printable(name)}: field "{field}" {fault}; load the file as it was saved'
+        ) from None
     except OSError as error:
         reason = error.strerror or "it is no Parquet file"
         raise DataError(f"{name!r} cannot be read: {reason}") from None
@@ -95,8 +97,7 @@ def _json_in(file: Path) -> bytes:
         return file.read_bytes()
     import pyarrow.parquet
 
-    metadata: Mapping[bytes, bytes] = pyarrow.parquet.read_schema(file).metadata
-    return metadata[METADATA]
+    return bytes(pyarrow.parquet.read_schema(file).metadata[METADATA])
 
 
 # -------------------- from the fields of a file to a release
@@ -203,13 +204,13 @@ def _check_itemset(itemset: Itemset, values: JsonObject, *, with_size: bool) -> 
         if itemset.support is not None or itemset.interval is not None:
             raise _FieldError("support", 'must be null, because there is no "noise"')
         return
-    needed: JsonObject = {"support": itemset.support, "interval": itemset.interval}
+    needed = ["support", "interval"]
     if "units_interval" in values:
-        needed["share_interval"] = itemset.share_interval
+        needed.append("share_interval")
         if itemset.exact_interval is not None:
-            needed["exact_share_interval"] = itemset.exact_share_interval
-    for name, value in needed.items():
-        if value is None:
+            needed.append("exact_share_interval")
+    for name in needed:
+        if vars(itemset)[name] is None:
             raise _FieldError(name, "is missing")
 
 
@@ -244,16 +245,17 @@ def _value(name: str, value: Any, kind: str) -> object:
     if value not in choices:
         raise _FieldError(name, f"must be one of {', '.join(choices)}, not {shown(value)}")
     table = forms.OBJECTS.get(name)
-    if isinstance(value, list) and table is not None:
-        return tuple(
-            _object(fields, table, f"{name}[{place}]") for place, fields in enumerate(value)
-        )
-    if isinstance(value, list):
-        return tuple(value)
     if table is not None and isinstance(value, dict):
         return _object(value, table, name)
+    if isinstance(value, list):
+        if table is not None:
+            value = [_object(made, table, f"{name}[{at}]") for at, made in enumerate(value)]
+        return tuple(value)
+    converted = _CONVERTED.get(required)
+    if converted is None:
+        return value
     try:
-        return _CONVERTED.get(required, _same)(value)
+        return converted(value)
     except ValueError:
         raise _FieldError(name, fault) from None
 
@@ -271,10 +273,6 @@ def _noise(
     if (kind == NoiseKind.TWO_NORMALS) != (of_units is not None):
         raise _FieldError("of_units", f"must be there for {NoiseKind.TWO_NORMALS}, and no other")
     return SupportNoise(NoiseKind(kind), parameter, half_width, 1, None, of_units)
-
-
-def _same(value: object) -> object:
-    return value
 
 
 def _period(name: str) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Never
 
-from fim_private.display import JsonObject, Table, as_json, markdown, printable
+from fim_private.display import JsonObject, Table, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.options.declaration import refuse_unknown
 from fim_private.release import forms, words
-from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
+from fim_private.release.chart import BarChart, draw_all, on_one_scale
 from fim_private.release.files import Published
 from fim_private.release.release import Release, promise_of
-from fim_private.release.rules import Rules
-from fim_private.request.scope import Scope
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from fim_private.release.rules import RulesBySegment
 
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -43,17 +37,18 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the release of a segment, named as text or as a whole number. Raises KeyError for
         others.
         """
-        release = self._named.get(str(segment))
+        release = self.by_segment.get(str(segment))
         if release is None:
             raise KeyError(segment)
         return release
 
     @cached_property
-    def _named(self) -> dict[str, Release]:
+    def by_segment(self) -> dict[str, Release]:
+        """The release of each segment or period, under its name."""
         return {release.scope.part or "": release for release in self.releases}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._named)
+        return iter(self.by_segment)
 
     def __len__(self) -> int:
         return len(self.releases)
@@ -61,21 +56,13 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     @property
     def by(self) -> str:
         """The column of segments, or of times."""
-        return self._scope.by or self._scope.time or ""
-
-    @property
-    def part(self) -> str:
-        """What each release is of: a "segment" or a "period"."""
-        return "period" if self._scope.by is None else "segment"
-
-    @property
-    def _scope(self) -> Scope:
-        return self.releases[0].scope
+        scope = self.releases[0].scope
+        return scope.by or scope.time or ""
 
     @property
     def max_segments(self) -> int:
         """How many a unit counts in at most."""
-        return self._scope.max_segments
+        return self.releases[0].scope.max_segments
 
     @property
     def private(self) -> bool:
@@ -149,25 +136,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
         return f"{itemsets} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
 
-    def heading(self, release: Release) -> str:
-        """Return what stands above the release of a segment: column and segment, or the period."""
-        if self.part == "segment":
-            return printable(f"{self.by} {release.scope.segment}")
-        return printable(release.scope.period or "")
-
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values (docs/json.md): what holds for all, and each release as its own
         to_dict.
         """
         return forms.plain_segments(self, everything=whole)
-
-    def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
-        """Return JSON of to_dict(), on one line. rules: of segments."""
-        values = self.to_dict(whole=whole)
-        if rules is not None:
-            for release, its_rules in zip(values["releases"], rules.values(), strict=True):
-                release |= its_rules.to_dict()
-        return as_json(values)
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
@@ -177,31 +150,15 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             {name: release.sheet_rows() for name, release in self.items()}, self.part
         )
 
-    def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
+    def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
         releases = []
         for name, release in self.items():
-            content = release.to_markdown((rules or {}).get(name))
-            releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
+            content = release.to_markdown(rules and {"": rules[name]})
+            releases.append(f"## {markdown(release.heading)}\n\n{content}")
         return "\n".join(
             [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
         )
-
-    def to_arrow(self) -> pa.Table:
-        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a
-        first column.
-        """
-        import pyarrow as pa
-
-        names, itemsets = [], []
-        columns: forms.Columns = {}
-        for name, release in self.items():
-            names += [name] * len(release)
-            itemsets += [itemset.items for itemset in release]
-            for column, values in release.columns_of(release.itemsets).items():
-                columns.setdefault(column, []).extend(values)
-        table = forms.arrow_table(itemsets, columns)
-        return table.add_column(0, self.part, pa.array(names, pa.string()))
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -209,52 +166,20 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first
         column.
         """
-        return self._joined(
-            lambda release: release.to_pandas(
-                relative=relative, lists=lists, downward_closed=downward_closed
-            )
-        )
-
-    def rules(
-        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
-    ) -> forms.Frame:
-        """Return the association rules of all segments, as Release.rules does, with the segment in
-        a first column.
-        """
-        refuse_unknown("rules", unknown)
-        return self._joined(
-            lambda release: release.rules(min_confidence=min_confidence, min_lift=min_lift)
-        )
-
-    def _joined(self, frame_of: Callable[[Release], forms.Frame]) -> forms.Frame:
-        import pandas as pd
-
-        frames = []
-        for name, release in self.items():
-            frame = frame_of(release)
-            frame.insert(0, self.part, name)
-            frames.append(frame)
-        filled = [frame for frame in frames if len(frame)]
-        return pd.concat(filled or frames[:1], ignore_index=True)
+        frames = {
+            name: release.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed)
+            for name, release in self.items()
+        }
+        return forms.joined(frames, self.part)
 
     def plot(self, *, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
         their axes.
         """
-        return draw_all(self._charts(relative=relative))
+        return draw_all(self.charts(relative=relative))
 
-    def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
-        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
-        of segments.
-        """
-        charts = [*self._charts(relative=relative)]
-        for name, rules_of_segment in (rules or {}).items():
-            chart = rules_of_segment.chart()
-            if chart.bars:
-                charts.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
-        return svg(*charts)
-
-    def _charts(self, *, relative: bool) -> Sequence[BarChart]:
+    def charts(self, *, relative: bool) -> list[BarChart]:
+        """Return what is drawn of each, on one scale."""
         charts, whole = [], self.whole
         for place, release in enumerate(self.releases, 1):
             # What holds for all stands once: the guarantee below the last, or the want of one above
@@ -275,17 +200,12 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         ]
         nothing = [release.nothing for release in self.releases if release.abstained]
         notes = nothing[:_FEW_SEGMENTS]
-        if len(nothing) > len(notes):
-            more = len(nothing) - len(notes)
+        if nothing[_FEW_SEGMENTS:]:
+            more = len(nothing) - _FEW_SEGMENTS
             notes.append(f"and {more:,} more {self.part}s without itemsets")
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
-        numbers = frozenset(range(2, len(columns) + 1))
-        return Table(
-            self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
-        )
-
-    def __repr__(self) -> str:
-        return f"SegmentedRelease: {self.table().text()}"
+        rest = f"release[{self.part}]"
+        return Table(self.title, (self.part, *columns), rows, notes, rest, (0, 1))

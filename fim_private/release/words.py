@@ -67,12 +67,7 @@ def candidates(number: int, sure: int, among: str) -> str:
     """Return how many itemsets came out, and of how many, fewer than all, the rank is sure."""
     if number == 1:
         return f"1 candidate: it is not sure to be {among}"
-    if sure == 0:
-        are_sure = "none is"
-    elif sure == 1:
-        are_sure = "1 is"
-    else:
-        are_sure = f"{sure:,} are"
+    are_sure = {0: "none is", 1: "1 is"}.get(sure, f"{sure:,} are")
     return f"{number:,} candidates: {are_sure} sure to be {among}"
 
 

@@ -89,10 +89,6 @@ def test_very_many_are_cut_and_counted() -> None:
     chart = release_of(*(Itemset((n, n + 1)) for n in range(250)), top=250).chart()
     assert (len(chart.bars), chart.more) == (200, 50)
     assert "50 more are not drawn." in [*chart.below]
-    assert (
-        len(release_of(*(Itemset((n, n + 1)) for n in range(250)), top=250).chart(most=None).bars)
-        == 250
-    )
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)

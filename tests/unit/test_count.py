@@ -25,7 +25,7 @@ from fim_private.mining.given import given_itemsets, set_in
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.forms import csv_text
-from fim_private.release.rules import rules_of, rules_rows
+from fim_private.release.rules import rules_of
 from fim_private.request.itemsets import supports_of
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
@@ -202,7 +202,7 @@ def test_a_release_and_its_rules_in_every_file_that_is_a_table(tmp_path: Path) -
     for ending in (".csv", ".xlsx", ".pq", ".json"):
         release.save(tmp_path / f"r{ending}")
         assert named(tmp_path / f"r{ending}") == [("=1+1", "milk"), ("bread, sliced", "milk")]
-    (tmp_path / "rules.csv").write_text(csv_text(rules_rows(rules_of(release))))
+    (tmp_path / "rules.csv").write_text(csv_text(rules_of(release).sheet_rows()))
     assert {*named(tmp_path / "rules.csv")} == {*named(release)}
     assert {*named(release.rules())} == {*named(release)}
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.release.forms import as_it_was, csv_line
+from fim_private.release.forms import as_it_was, csv_text
 
 TEXTS = st.text(
     st.sampled_from(list("=+-@'\"\t\r\n,;|a1.＝")) | st.characters(codec="utf-8"), max_size=6
@@ -20,7 +20,7 @@ TEXTS = st.text(
 @given(st.lists(TEXTS, min_size=2, max_size=4), st.booleans())
 @example(["'=x", "=x", "''=x", "'-1", "-1"], True)
 def test_cells_come_back(cells: list[str], safe: bool) -> None:
-    rows = list(csv.reader(io.StringIO(csv_line(cells, spreadsheet_safe=safe), newline="")))
+    rows = list(csv.reader(io.StringIO(csv_text([cells], spreadsheet_safe=safe), newline="")))
     assert [[as_it_was(cell) if safe else cell for cell in row] for row in rows] == [cells]
 
 
@@ -35,12 +35,12 @@ QUOTED = ["tea; milk", "tea, milk", "tea\tmilk", "tea|milk", "tea\nmilk"]
 def test_text_that_a_spreadsheet_would_run_is_defused_and_no_other() -> None:
     for text in RUN:
         for safe, expected in ((True, f"'{text}"), (False, text)):
-            line = csv_line([text, 1], spreadsheet_safe=safe)
+            line = csv_text([[text, 1]], spreadsheet_safe=safe)
             assert next(csv.reader(io.StringIO(line, newline=""))) == [expected, "1"]
     for cell in STAYS:
-        assert csv_line([cell, 1], spreadsheet_safe=True) == f"{cell},1\n"
+        assert csv_text([[cell, 1]]) == f"{cell},1\n"
     for text in QUOTED:  # what separates cells anywhere in the world
-        assert csv_line([text, "a"], spreadsheet_safe=True) == f'"{text}",a\n'
+        assert csv_text([[text, "a"]]) == f'"{text}",a\n'
 
 
 def test_a_release_as_csv_names_the_same_itemsets(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ EVIL = [
 
 
 def read(release: fim.Release) -> Markup:
-    return Markup(page(release, rules_of(release) if release.with_parts else None))
+    return Markup(page(release, rules_by_segment(release) if release.with_parts else None))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) ->
 
 def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
     release = mined(rules=True)
-    content = page(release, rules_of(release))
+    content = page(release, rules_by_segment(release))
     found = Markup(content)
     assert not {tag for tag, _ in found.tags} & {
         "iframe", "object", "embed", "img", "form", "base", "a",
@@ -258,7 +258,7 @@ def hostile() -> list[str]:
     by_name = {f"{name} {number}": week for number in range(3)}
     moved = replace(fim.changes(week, week, keep_all=True), names=(name, name))
     return [
-        page(release, rules_of(release), title=name),
+        page(release, rules_by_segment(release), title=name),
         page(by_land),
         trend_page(by_name, title=name),
         changes_page(moved, title=name),

@@ -32,7 +32,7 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.forms import csv_text
 from fim_private.release.page import page
-from fim_private.release.rules import METRICS, RuleCounts, bounds, rules_of, rules_rows
+from fim_private.release.rules import METRICS, RuleCounts, bounds, rules_by_segment, rules_of
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.run.outcome import Execution
@@ -298,7 +298,7 @@ def test_without_independence_there_is_confidence_and_no_lift(
     told = (
         "No lift is shown: lift 1 would not mean independence, since a pair must share one basket"
     )
-    rules = rules_of(in_one_basket)
+    rules = rules_by_segment(in_one_basket)
     frame = in_one_basket.rules()
     assert not [name for name in frame.columns if re.match("lift|leverage|conviction|zhangs", name)]
     assert {"confidence_lower", "confidence_upper", "support_lower"} <= {*frame.columns}
@@ -308,7 +308,7 @@ def test_without_independence_there_is_confidence_and_no_lift(
     [first, _] = json.loads(in_one_basket.to_json(rules))["rules"]
     assert not {*first} & (MEASURES | {f"{name}_interval" for name in MEASURES})
     assert 0.5 < first["confidence"] < 0.65
-    assert not MEASURES & {*csv_text(rules_rows(rules)).splitlines()[0].split(",")}
+    assert not MEASURES & {*csv_text(rules[""].sheet_rows()).splitlines()[0].split(",")}
     for shown in (
         render_table(in_one_basket, Screen(), rules=rules),
         in_one_basket.to_markdown(rules),
@@ -326,20 +326,21 @@ def test_without_independence_there_is_confidence_and_no_lift(
 
 def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
     release = fim.mine(HALF, **{**MINED, "top": 2})
-    rules = rules_of(release)
+    made = rules_by_segment(release)
+    rules = made[""]
     sure = int((~rules.doubtful & (rules.columns["lift_lower"] > 1)).sum())
     assert 0 < sure < len(rules)
     note = f"More often than chance is sure for {sure} of {len(rules)} rules."
-    assert json.loads(release.to_json(rules))["rules_note"].startswith(note)
-    shared = render_table(release, Screen(), rules=rules, advise=False)
-    for shown in (shared, release.to_markdown(rules)):
+    assert json.loads(release.to_json(made))["rules_note"].startswith(note)
+    shared = render_table(release, Screen(), rules=made, advise=False)
+    for shown in (shared, release.to_markdown(made)):
         assert note in shown
         assert "would be sure" not in shown
     more = (
         "More often than chance would be sure for more rules with a higher --supports-share (it "
         "was 0.33), a smaller --top, or more "
     )
-    assert more in render_table(release, Screen(), rules=rules)
+    assert more in render_table(release, Screen(), rules=made)
 
 
 def test_more_often_than_chance_is_not_said_of_rules_that_are_less_often() -> None:
@@ -360,11 +361,11 @@ def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(
     told = "counts all {} who ever bought all of it, in one basket or in several."
     ruled = fim.mine(pa.Table.from_pylist(rows), rules=True, **asked)
     assert {"x0", "x1"} in ruled
-    rules = rules_of(ruled)
-    table = render_table(ruled, Screen(), rules=rules)
-    shown = [table, str(ruled), ruled.to_markdown(rules), ruled.to_svg(rules)]
+    made = rules_by_segment(ruled)
+    table = render_table(ruled, Screen(), rules=made)
+    shown = [table, str(ruled), ruled.to_markdown(made), ruled.to_svg(made)]
     assert all(told.format("users") in " ".join(re.sub("<.*?>", " ", one).split()) for one in shown)
-    assert told.format("customers") in page(ruled, rules)
+    assert told.format("customers") in page(ruled, made)
     plain = fim.mine(pa.Table.from_pylist(rows), supports=True, **asked)
     assert {"x0", "x1"} not in plain
     for release in (plain, in_one_basket):
@@ -373,19 +374,20 @@ def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(
 
 def test_forms_of_rules() -> None:
     release = fim.mine(SHOP, **MINED)
-    rules = rules_of(release)
-    values = json.loads(release.to_json(rules))["rules"]
+    made = rules_by_segment(release)
+    rules = made[""]
+    values = json.loads(release.to_json(made))["rules"]
     assert values == json.loads(json.dumps(rules.to_dict()))["rules"]
     assert [one["lift"] for one in values] == [*release.rules()["lift"]]
     assert all(one["lift_interval"][0] <= one["lift"] for one in values)
-    rows = list(csv.DictReader(io.StringIO(csv_text(rules_rows(rules)))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(rules.sheet_rows()))))
     assert len(rows) == len(rules)
     assert float(rows[0]["lift"]) == values[0]["lift"]
     assert [rows[0]["antecedent_1"]] == values[0]["antecedents"]
-    shown = " ".join(render_table(release, Screen(), rules=rules).split())
+    shown = " ".join(render_table(release, Screen(), rules=made).split())
     assert f"{len(rules)} association rules of these itemsets, surest first" in shown
     assert "{butter} → {bread}" in shown
-    none = " ".join(render_table(release, Screen(), rules=rules_of(release, 1.0, 99.0)).split())
+    none = render_table(release, Screen(), rules=rules_by_segment(release, 1.0, 99.0))
     assert "No rule of these itemsets has the confidence and lift that you asked for." in none
 
 

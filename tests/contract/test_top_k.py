@@ -21,6 +21,7 @@ from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.allocation import plan_of
 from fim_private.request.plan import ReleasePlan
+from fim_private.request.supports import NoiseKind
 from fim_private.spectrum import SupportSpectrum
 
 ONE = Fraction(1)
@@ -89,8 +90,8 @@ def test_no_allocation_spends_more_than_was_allowed(
         spent.append(
             (own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing)
         )
-        if noise.cost is not None:
-            assert (noise.cost.epsilon, noise.cost.delta) == (own.epsilon, own.delta)
+        if noise.kind is NoiseKind.LAPLACE:
+            assert (noise.count / noise.parameter, 0) == (own.epsilon, own.delta)
         elif not concentrated:  # normal noise, in a part of (ε, δ)
             assert own.epsilon is not None
             assert own.delta

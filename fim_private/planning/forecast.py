@@ -407,8 +407,29 @@ NOTES = (
 )
 
 
+class TabularPlan:
+    """What plans of both kinds share: for how many itemsets they are, and how they are shown."""
+
+    top: int | tuple[int, ...]
+
+    @property
+    def tops(self) -> tuple[int, ...]:
+        """For how many itemsets it is, ascending."""
+        return (self.top,) if isinstance(self.top, int) else self.top
+
+    def table(self) -> Table:
+        """Return what it says as a table."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"Plan: {self.table().text()}"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
 @dataclass(frozen=True, repr=False)
-class CustomerPlan:
+class CustomerPlan(TabularPlan):
     """What share of the true top is found where customers are protected, with noisy supports.
 
     top: how many itemsets, or several such numbers.
@@ -427,11 +448,6 @@ class CustomerPlan:
     delta: float
     universe_size: int | None
     expected_found: dict[str, dict[str, float | tuple[float, ...]]]
-
-    @property
-    def tops(self) -> tuple[int, ...]:
-        """The numbers of itemsets, ascending."""
-        return (self.top,) if isinstance(self.top, int) else self.top
 
     @property
     def title(self) -> str:
@@ -459,16 +475,11 @@ class CustomerPlan:
                 rows.append((*names, *(f"{100 * share:.0f} %" for share in of_top)))
         return rows
 
-    def _table(self) -> Table:
+    def table(self) -> Table:
+        """Return the shares by neighbour relation, without a list and with one."""
         columns = (*self.row_names, "without a product list", "with one")
         numbers = frozenset(range(1, len(columns)))
         return Table(self.title, columns, self.rows, numbers=numbers, notes=NOTES)
-
-    def __repr__(self) -> str:
-        return f"Plan: {self._table().text()}"
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per field."""
@@ -532,8 +543,8 @@ def plan_customers(
         top=top,
         sizes=target.sizes,
         union=target.union,
-        epsilon=float(Exact(values["epsilon"])),
-        delta=float(Exact(values["delta"])),
+        epsilon=float(Exact(whole.budget.loss)),
+        delta=float(Exact(whole.budget.delta)),
         universe_size=universe_size,
         expected_found=expected,
     )

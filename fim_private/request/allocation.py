@@ -41,7 +41,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from fim_private.counting.source import Catalogue
 from fim_private.dp.accountant import Step, StepComposition
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact
@@ -78,22 +77,16 @@ def _budget_name(budget: PrivacyBudget) -> str:
     return parameter(name)
 
 
-def plan_of(request: Request, selections: Sequence[PublicParameters] | None = None) -> ReleasePlan:
+def plan_of(request: Request) -> ReleasePlan:
     """Return the plan of a request.
 
     supports_share and count_share of the budget go to these steps, the rest in equal parts to the
     selections. Raises ParameterError for a mechanism that lacks what must be public, and for a step
     that is out of range.
-
-    Args:
-        request: What is asked for.
-        selections: What is public of each selection, if a catalogue is planned for that nobody
-            has yet; None for what follows from the request.
     """
     if request.mechanism.composed:
         return _by_gaussian_composition(request)
-    if selections is None:
-        selections = request.selection_parameters()
+    selections = request.selection_parameters()
     if request.budget.rho is not None:
         return _by_zcdp_composition(request, selections)
     basic = _by_basic_composition(request, selections)
@@ -336,7 +329,7 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         count=target.top,
         union=target.union,
         by_user=request.promise.by_user,
-        listed=isinstance(universe, Catalogue),
+        listed=universe.is_listed,
         epsilon=request.budget.loss,
         neighbors=request.promise.neighbors,
     )

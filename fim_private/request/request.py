@@ -114,10 +114,11 @@ class Request:
 
         It is a bare size only if the mechanism has a form for that.
         """
-        has_size = isinstance(self.public.universe, SizedUniverse)
-        if has_size and registry.form_for_counted(self.mechanism) is None:
+        universe = self.public.universe
+        has_size_alone = isinstance(universe, SizedUniverse) and not universe.is_listed
+        if has_size_alone and registry.form_for_counted(self.mechanism) is None:
             return UNKNOWN
-        return self.public.universe
+        return universe
 
     @property
     def known_itemsets(self) -> list[tuple[Item, ...]]:
@@ -210,7 +211,7 @@ def request_of(*, by_user: bool, **options: Unpack[RequestOptions]) -> Request:
         **options: As of `mine`.
     """
     values = filled("request_of", RequestOptions, options)
-    promise = Promise.of(values, by_user=by_user, units_are_chosen=False)
+    promise = Promise.of(values, by_user=by_user)
     return request_from(values, promise, Scope())
 
 

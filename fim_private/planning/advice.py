@@ -60,7 +60,7 @@ def needed_support(request: Request) -> int | None:
         supports = [_needed_by(selection, items) for selection in plan.selections]
     except ParameterError:  # a step of the budget is out of range, too
         return None
-    least = min((support for support in supports if support is not None), default=None)
+    least = min(filter(None, supports), default=None)
     if least is None or plan.left_out is not LeftOut.UNCLEAR:
         return least
     # An interval that reaches 0 leaves an itemset out.
@@ -73,12 +73,12 @@ def _needed_by(selection: Selection, items: float) -> int | None:
     items: the different items of a typical unit.
     """
     run, candidates = selection.run, selection.candidates
-    if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
-        # Its search seldom stops, and what then decides is this; to follow the search takes
-        # seconds.
-        run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
-    if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
-        candidates = None  # of a rank search the first ranks decide, whatever the universe
+    match run:
+        case TopK(TightMargin() as search):
+            # It seldom stops, and what then decides is this; to follow the search takes seconds.
+            run = TopK(search.choice(search.max_rank), run.count)
+        case TopK(LargeMargin()):
+            candidates = None  # of a rank search the first ranks decide, whatever the universe
     needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
     return None if needs is None else needs.support
 

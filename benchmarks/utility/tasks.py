@@ -252,7 +252,7 @@ def _picks(
     assert isinstance(selection.run, TopK), "it is not simulated: see runs.py"
     universe, size = selection.universe, None
     if isinstance(universe, Catalogue):
-        size = sum(universe.candidates(size) for size in selection.sizes)
+        size = sum(universe.candidates(size) for size in selection.public.sizes)
     spectrum = SupportSpectrum(levels, universe_size=size)
     exact = _exact(selection.run, spectrum, levels) if count == 1 else {}
     return _simulated(selection.run, spectrum, trials, np.random.default_rng([seed, PICKS])), exact

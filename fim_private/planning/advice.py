@@ -72,7 +72,7 @@ def _needed_by(selection: Selection, items: float) -> int | None:
 
     items: the different items of a typical unit.
     """
-    run, candidates = selection.run, selection.candidates
+    run, candidates = selection.run, selection.public.candidates
     match run:
         case TopK(TightMargin() as search):
             # It seldom stops, and what then decides is this; to follow the search takes seconds.

@@ -269,8 +269,8 @@ def _share_that_comes_out(
 
 def _found_by_selections(run: TopK, selection: Selection, shop: Shop) -> float:
     """Return the share of the itemsets sought that selections find one by one."""
-    mechanism, is_listed = run.mechanism, selection.universe.is_listed
-    need = prospects(mechanism, 0.5, selection.candidates if is_listed else None).support
+    mechanism, is_listed = run.mechanism, selection.public.named
+    need = prospects(mechanism, 0.5, selection.public.candidates if is_listed else None).support
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[is_listed]

@@ -36,7 +36,7 @@ from fim_private.planning.forecast import (
     typical_items,
 )
 from fim_private.request.allocation import plan_of
-from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.groups import Promise, PublicFacts, Target, range_of
 from fim_private.request.request import (
     Request,
     listed,
@@ -275,7 +275,7 @@ class Plan(TabularPlan):
             return PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
         request = self._request(spec, top)
         release = plan_of(request)
-        run, candidates = release.selections[0].run, release.selections[-1].candidates
+        run, candidates = release.selections[0].run, release.selections[-1].public.candidates
         items = self.typical_basket or 0
         needed = run_needs(run, self.confidence, candidates=candidates, items=items)
         assert needed is not None
@@ -483,7 +483,7 @@ def plan(
     if supports is None:
         supports = max(listed(numbers)) > 1
     planned = Plan(
-        size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        size=range_of(sizes),
         top=numbers,
         union=union,
         supports=flag("supports", supports),

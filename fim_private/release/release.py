@@ -22,6 +22,7 @@ from fim_private.release.chart import BarChart, draw, svg
 from fim_private.release.files import Published
 from fim_private.release.picture import MOST_BARS, chart_of
 from fim_private.release.rules import Rules, rules_of
+from fim_private.request.groups import range_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
@@ -216,7 +217,7 @@ class Release(Published):
     @property
     def size(self) -> int | str:
         """The size of the itemsets, or a range such as "2-4"."""
-        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+        return range_of(self.sizes)
 
     @property
     def decimals(self) -> int:

@@ -181,7 +181,9 @@ def _steps_of(request: Request, selections: Sequence[Selection]) -> list[Step]:
     for selection in selections:
         run = selection.run
         if isinstance(run, TopK):
-            steps.append(Step("selection", selection.sizes, share_of_each, choices=run.choices))
+            steps.append(
+                Step("selection", selection.public.sizes, share_of_each, choices=run.choices)
+            )
         else:
             steps += [
                 Step(purpose, sizes, share_of_each * share) for purpose, sizes, share in run.steps
@@ -203,9 +205,8 @@ def _selections_of(
     return tuple(
         Selection(
             composed(partial(registry.build, request.mechanism, public=public), public.top),
-            public.sizes,
+            public,
             request.counted_universe,
-            public.max_basket is not None,
         )
         for public in selections
     )
@@ -323,7 +324,7 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     One run of levelwise is for all sizes.
     """
     target, universe = request.target, request.counted_universe
-    request.selection_parameters()  # raises for a catalogue that is too small for a size
+    public = request.selection_of(target.sizes)
     sought = Sought(
         sizes=target.sizes,
         count=target.top,
@@ -341,7 +342,7 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         threshold=target.min_support is not None,
         known=target.known,
     )
-    selections = (Selection(run, target.sizes, universe),)
+    selections = (Selection(run, public, universe),)
     return _plan_with(
         request,
         _sharing_mu_squared(_steps_of(request, selections), run.budget.mu_squared),

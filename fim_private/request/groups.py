@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,6 +12,11 @@ from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.options.declaration import OptionValues
 from fim_private.request.supports import MinSupport
+
+
+def range_of(sizes: Sequence[int]) -> int | str:
+    """Return consecutive sizes as they are asked for: one of them, or a range such as "2-4"."""
+    return sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from fim_private.counting.source import Universe, UnknownUniverse
+from fim_private.counting.source import Universe
 from fim_private.dp.accountant import Step, StepComposition, cost_of_steps, zcdp_of_steps
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
+from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import TopK, shortfall
+from fim_private.request.groups import range_of
 from fim_private.request.supports import MinSupport, SupportNoise
 
 _IN_WORDS = {
@@ -35,10 +37,7 @@ def step_in_words(step: Step) -> str:
     """Return what a step is for, in words."""
     if step.purpose != "selection":
         return _IN_WORDS.get(step.purpose, step.purpose)
-    sizes = str(step.sizes[0])
-    if len(step.sizes) > 1:
-        sizes = f"{step.sizes[0]}-{step.sizes[-1]}"
-    return f"selection of size {sizes}"
+    return f"selection of size {range_of(step.sizes)}"
 
 
 def shares_in_words(steps: Iterable[Step]) -> dict[str, Fraction]:
@@ -73,22 +72,13 @@ class Selection:
 
     Attributes:
         run: The mechanism, with its budget and how many itemsets it selects.
-        sizes: The sizes of the itemsets.
+        public: What is public of it: the sizes of the itemsets, and how many are to choose from.
         universe: The public universe of items.
-        is_cut: Whether only some items of long baskets, or some baskets of users, count.
     """
 
     run: TopK | Levelwise | LevelwiseThreshold
-    sizes: tuple[int, ...]
+    public: PublicParameters
     universe: Universe
-    is_cut: bool = False
-
-    @property
-    def candidates(self) -> int | None:
-        """How many itemsets there are to choose from; None if that is not public."""
-        if isinstance(self.universe, UnknownUniverse):
-            return None
-        return sum(map(self.universe.candidates, self.sizes))
 
     def shortfall(self, selections: int = 1) -> int | None:
         """Return the lead, in units, that an itemset left out may have over one selected.
@@ -97,9 +87,9 @@ class Selection:
         of together, >= 1. Returns None if it does not follow from public parameters: for levelwise,
         and if baskets are cut, for an itemset may have more support than was counted.
         """
-        if not isinstance(self.run, TopK) or self.is_cut:
+        if not isinstance(self.run, TopK) or self.public.max_basket is not None:
             return None
-        return shortfall(self.run.mechanism, self.candidates, self.run.count * selections)
+        return shortfall(self.run.mechanism, self.public.candidates, self.run.count * selections)
 
 
 class LeftOut(StrEnum):

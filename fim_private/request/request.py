@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Unpack
-
-import numpy as np
 
 from fim_private import options as defaults
 from fim_private.counting.source import (
@@ -33,7 +31,7 @@ from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.choice import AUTO, Choice, automatic_choice
-from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.groups import Promise, PublicFacts, Target, range_of
 from fim_private.request.itemsets import GivenItemsets
 from fim_private.request.scope import BASKET, USER, Scope
 from fim_private.request.supports import MinSupport
@@ -164,11 +162,15 @@ class Request:
     def selection_parameters(self) -> list[PublicParameters]:
         """Return what is public of each selection: one for each size, or one for their union.
 
+        Raises as `selection_of`.
+        """
+        return [self.selection_of(sizes) for sizes in self.target.groups]
+
+    def selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
+        """Return what is public of a selection among itemsets of these sizes.
+
         Raises ParameterError for a catalogue with too few items.
         """
-        return [self._selection_of(sizes) for sizes in self.target.groups]
-
-    def _selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
         universe = self.counted_universe
         candidates = None
         if not isinstance(universe, UnknownUniverse):
@@ -292,14 +294,13 @@ def _choice_of(
     values: OptionValues, target: Target, public: PublicFacts, promise: Promise
 ) -> Choice:
     """Return the mechanism, and why it was chosen if the choice was left to "auto"."""
-    mechanism, delta = values["mechanism"], promise.budget.delta
-    if isinstance(mechanism, str) and mechanism == AUTO:
-        registry.check_delta(delta, None, listed=public.lists_items)
-        has_known = values["known"] is not None
-        return automatic_choice(target, public, promise, has_known=has_known)
-    name = registry.spec_named(mechanism, AUTO).name
-    registry.check_delta(delta, name, listed=public.lists_items)
-    return Choice(name)
+    mechanism = values["mechanism"]
+    is_auto = isinstance(mechanism, str) and mechanism == AUTO
+    name = None if is_auto else registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
+    if name is not None:
+        return Choice(name)
+    return automatic_choice(target, public, promise, has_known=values["known"] is not None)
 
 
 def _check_supports(request: Request) -> None:
@@ -408,43 +409,39 @@ def public_number(name: str, values: OptionValues) -> int | None:
 
 def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another."""
-    if public.max_rank is not None and spec.rank_cap is RankCap.NONE:
-        raise _of_no_use("max_rank", lambda known: known.rank_cap is not RankCap.NONE)
+    specs = registry.MECHANISMS.values()
+    of_ranks = [known.name for known in specs if known.rank_cap is not RankCap.NONE]
+    of_baskets = [known.name for known in specs if known.basket_cap is not BasketCap.NONE]
+    caps = (("max_rank", public.max_rank, of_ranks), ("max_basket", public.max_basket, of_baskets))
+    for name, cap, users in caps:
+        if cap is not None and spec.name not in users:
+            raise ParameterError(f"leave out {parameter(name)}: only {' and '.join(users)} use it")
     if public.max_rank is not None and spec.rank_cap is RankCap.SEARCH and public.lists_items:
         raise ParameterError(
             f"leave out {parameter('max_rank')}: with a catalogue {spec.name} searches all of it"
         )
-    if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        raise _of_no_use("max_basket", lambda known: known.basket_cap is not BasketCap.NONE)
     _check_max_baskets(public, scope, by_user=by_user)
 
 
 def _check_max_baskets(public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError if a cap on baskets has no use, or is needed."""
     cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
-    counts_baskets = by_user and not scope.unites
-    if public.max_baskets is None:
-        if public.max_basket is None or not counts_baskets:
-            return
+    is_needed = public.max_basket is not None and by_user and not scope.unites
+    if public.max_baskets is None and is_needed:
         raise ParameterError(
             f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
         )
+    if public.max_baskets is None or is_needed:
+        return
     if scope.unites:
         raise ParameterError(
             f"leave out {baskets_cap}: with {parameter('together')} {USER} all of a user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
-    if public.max_basket is None or not counts_baskets:
-        raise ParameterError(
-            f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user "
-            f"count at most"
-        )
-
-
-def _of_no_use(cap: str, uses_cap: Callable[[MechanismSpec], bool]) -> ParameterError:
-    """Return the error of a cap that the mechanism has no use for."""
-    users = [spec.name for spec in registry.MECHANISMS.values() if uses_cap(spec)]
-    return ParameterError(f"leave out {parameter(cap)}: only {' and '.join(users)} use it")
+    raise ParameterError(
+        f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user count "
+        f"at most"
+    )
 
 
 def _universe(values: OptionValues, scope: Scope) -> Universe:
@@ -461,9 +458,7 @@ def _universe(values: OptionValues, scope: Scope) -> Universe:
         vocabulary = catalogue
     else:
         vocabulary = read_catalogue(catalogue, fold_case=scope.fold_case)
-    excluded = scope.excluded
-    if excluded is not None:
-        vocabulary = vocabulary.without(excluded)
+    vocabulary = scope.kept(vocabulary)
     if not len(vocabulary):
         raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
     return Catalogue(vocabulary)
@@ -485,7 +480,11 @@ def _known(
         raise ParameterError(
             f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}"
         )
-    code_of, vocabulary = _codes_that_count(itemsets.vocabulary, public.universe, scope)
+    known = itemsets.vocabulary
+    vocabulary = scope.kept(known)
+    if isinstance(public.universe, Catalogue):
+        vocabulary = public.universe.items
+    code_of = known.codes_in(vocabulary).tolist()
     counted: dict[tuple[int, ...], None] = {}
     for itemset in itemsets.codes:
         if any(code_of[item] < 0 for item in itemset):
@@ -500,19 +499,6 @@ def _known(
     return KnownItemsets(vocabulary, codes)
 
 
-def _codes_that_count(
-    known: Vocabulary, universe: Universe, scope: Scope
-) -> tuple[Sequence[int], Vocabulary]:
-    """Return the code of each known item, -1 if it may not be released, and their vocabulary."""
-    counts = np.full(len(known), True)
-    excluded = scope.excluded
-    if excluded is not None:
-        counts = known.codes_in(excluded) < 0
-    if isinstance(universe, Catalogue):
-        return np.where(counts, known.codes_in(universe.items), -1).tolist(), universe.items
-    return np.where(counts, np.cumsum(counts) - 1, -1).tolist(), known.only(counts)
-
-
 # -------------------- what a ledger records
 
 
@@ -522,9 +508,9 @@ def recorded_request(request: Request) -> dict[str, object]:
     The relation, ε and δ are recorded with the charge itself.
     """
     target, public, universe = request.target, request.public, request.public.universe
-    sizes, least = target.sizes, target.min_support
+    least = target.min_support
     recorded: dict[str, object] = {
-        "size": sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        "size": range_of(target.sizes),
         "top": target.top,
         "union": target.union,
         "rules": target.rules,

@@ -84,6 +84,11 @@ class Scope:
             return None
         return mixed_vocabulary(self.exclude)[0]
 
+    def kept(self, items: Vocabulary) -> Vocabulary:
+        """Return items without those that are left out."""
+        excluded = self.excluded
+        return items if excluded is None else items.without(excluded)
+
     def chooses_units(self, where: str | None) -> bool:
         """Whether rows were chosen by their content: it is then no public fact who is left.
 

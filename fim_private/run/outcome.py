@@ -72,7 +72,7 @@ def select(
 def _selected_one_by_one(
     run: TopK, selection: Selection, source: SupportSource, randomness: Randomness
 ) -> list[SelectedItemset]:
-    spectrum = source.spectrum(selection.sizes, selection.universe)
+    spectrum = source.spectrum(selection.public.sizes, selection.universe)
     chosen = run.select(spectrum, randomness)
     levels = [choice.level for choice in chosen if choice.level is not None]
     # Over a universe of unknown items nobody can name an itemset that no unit has.
@@ -309,7 +309,7 @@ def _ranked(
         places = [
             place
             for place, itemset in enumerate(itemsets)
-            if len(itemset.items or ()) in selection.sizes
+            if len(itemset.items or ()) in selection.public.sizes
         ]
         least_upper_end = min((_interval(itemsets[place])[1] for place in places), default=0)
         # Noise that all supports share cancels where two of them are compared.

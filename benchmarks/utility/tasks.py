@@ -96,7 +96,7 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
     (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], asked.budget
     spec = registry.spec_named(mechanism)
     universe: Universe = Catalogue(transactions(asked.source).vocabulary) if listed else NOT_LISTED
-    share = spec.supports_share(asked.neighbors) if has_supports else None
+    share = spec.supports_share(asked.neighbors) * has_supports
     request = Request(
         Target(asked.sizes, count, union=len(asked.sizes) > 1),
         PublicFacts(universe),

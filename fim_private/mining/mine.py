@@ -283,5 +283,5 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
         with_parts=target.rules,
         min_support=None if least is None else least.as_given,
         threshold=threshold,
-        capped=least is not None and plan.most is not None and len(selected) >= plan.most,
+        capped=least is not None and len(selected) >= target.top,
     )

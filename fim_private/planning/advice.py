@@ -25,7 +25,7 @@ from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
-from fim_private.request.plan import LeftOut, Selection
+from fim_private.request.plan import Selection
 from fim_private.request.request import Request
 
 # Parameters of `mine` that are to differ, by name.
@@ -61,7 +61,7 @@ def needed_support(request: Request) -> int | None:
     except ParameterError:  # a step of the budget is out of range, too
         return None
     least = min(filter(None, supports), default=None)
-    if least is None or plan.left_out is not LeftOut.UNCLEAR:
+    if least is None or request.target.keep_all or plan.spares_all_for_one:
         return least
     # An interval that reaches 0 leaves an itemset out.
     return max(least, 2 * plan.half_width(1))
@@ -168,7 +168,7 @@ class Advice:
         if top != self.request.target.top:
             itemsets = "one itemset" if top == 1 else f"{top:,} itemsets"
             less.append(itemsets)
-        if self.changed.supports_share is None and self.request.supports_share is not None:
+        if self.request.supports_share and not self.changed.supports_share:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
         factor = rounded_up(self.changed.budget.loss, 3)
@@ -237,8 +237,7 @@ class _Search:
             tops += [{"top": top} for top in _TOPS if top < target.top]
             if not target.rules and target.sizes[0] != 1:
                 sizes.append({"size": 1})
-        has_supports = request.supports_share is not None
-        if has_supports and not target.rules and target.min_support is None:
+        if request.supports_share and not target.rules and target.min_support is None:
             supports.append({"supports": False})
         for mechanism, top, size, support in product(self._mechanisms(), tops, sizes, supports):
             changes = mechanism | size | top | support
@@ -358,14 +357,14 @@ def _budgets(request: Request) -> list[Changes]:
 
 def _follow_from(changes: Changes, request: Request) -> Changes:
     """Return the changes of a request that others make necessary."""
-    target, has_supports = request.target, request.supports_share is not None
+    target = request.target
     following: Changes = {}
     if "size" in changes and target.union:
         following["union"] = False
     drops_supports = changes.get("supports") is False
     if drops_supports and request.options["supports_share"] is not None:
         following["supports_share"] = None
-    keeps_supports = "supports" not in changes and has_supports
+    keeps_supports = "supports" not in changes and request.supports_share
     if changes.get("top") == 1 and keeps_supports and not target.rules:
         following["supports"] = True  # by default one itemset has none
     return following

@@ -183,8 +183,8 @@ def with_list(request: Request, items: int | None) -> Request:
         {
             "catalogue": range(items or _LISTED_ITEMS),
             "universe_size": None,
-            "supports": request.supports_share is not None,
-            "supports_share": request.supports_share,
+            "supports": request.supports_share > 0,
+            "supports_share": request.supports_share or None,
             "known": None,
             "max_rank": None,
             "rules": False,

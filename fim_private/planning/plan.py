@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from typing import Any, Unpack, overload
@@ -334,7 +335,7 @@ class Plan(TabularPlan):
             PublicFacts(universe, self.max_rank, self.max_basket, self.max_baskets),
             Promise.of(vars(self)),
             spec,
-            supports_share=spec.supports_share(self.neighbors) if self.supports else None,
+            supports_share=spec.supports_share(self.neighbors) if self.supports else Fraction(0),
         )
 
     def _reason(self, best: PlannedMechanism) -> str:

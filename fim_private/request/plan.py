@@ -7,8 +7,7 @@ accountant says what it costs, and `run` carries it out.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fim_private.counting.source import Universe
@@ -18,8 +17,8 @@ from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import TopK, shortfall
-from fim_private.request.groups import range_of
-from fim_private.request.supports import MinSupport, SupportNoise
+from fim_private.request.groups import Target, range_of
+from fim_private.request.supports import SupportNoise
 
 _IN_WORDS = {
     "count": "the number of units",
@@ -92,14 +91,6 @@ class Selection:
         return shortfall(self.run.mechanism, self.public.candidates, self.run.count * selections)
 
 
-class LeftOut(StrEnum):
-    """Which of the itemsets found are not released."""
-
-    NONE = "none"
-    UNCLEAR = "unclear"  # those whose interval reaches 0
-    UNCLEAR_IF_NONE_IS_SURE = "unclear if none is sure"  # the same, unless one itemset is sure
-
-
 @dataclass(frozen=True)
 class ReleasePlan:
     """What a release will do with the purchases, in order.
@@ -108,26 +99,25 @@ class ReleasePlan:
         steps: All steps, each with its share of the budget.
         budget: The budget of the plan.
         composition: How the steps add up.
+        target: Which itemsets are sought.
         selections: The selections, carried out one after the other; none if itemsets are given.
         names_delta: δ₀, the part of δ for revealing what only one unit has, besides the δ of the
             steps.
         joint_noise: Whether normal noise on supports gives the number of units as well.
-        left_out: Which of the itemsets found are not released.
-        min_support: The least support; None if the most frequent itemsets are sought.
-        most: How many itemsets are looked at for a least support.
-        most_supports: How many supports are released at most.
     """
 
     steps: tuple[Step, ...]
     budget: PrivacyBudget
     composition: StepComposition
+    target: Target = field(default_factory=Target)
     selections: tuple[Selection, ...] = ()
     names_delta: Fraction = Fraction(0)
     joint_noise: bool = False
-    left_out: LeftOut = LeftOut.NONE
-    min_support: MinSupport | None = None
-    most: int | None = None
-    most_supports: int = 0
+
+    @property
+    def spares_all_for_one(self) -> bool:
+        """Whether no itemset is left out as unclear if one of them is sure."""
+        return any(isinstance(selection.run, Levelwise) for selection in self.selections)
 
     @property
     def cost(self) -> PrivacyCost:
@@ -170,21 +160,19 @@ class ReleasePlan:
             "composition": str(self.composition),
             "zcdp": {"rho": float(self.zcdp.rho), "delta": float(self.zcdp.delta)},
             "steps": [
-                {**step.to_dict(), "half_width": self.half_width_of(step)} for step in self.steps
+                {**step.to_dict(), "half_width": noise and noise.half_width}
+                for step, noise in zip(self.steps, map(self.noise_of, self.steps), strict=True)
             ],
         }
 
-    def half_width_of(self, step: Step) -> int | None:
-        """Return how far off a number of this step is with 95 % probability, in units.
+    def noise_of(self, step: Step) -> SupportNoise | None:
+        """Return the noise on each number of a step; None if it releases none.
 
-        Supports are taken to be as many as there can be; with fewer they are nearer. Returns None
-        for a step that releases no number.
+        Supports are taken to be as many as there can be; with fewer they have less noise.
         """
         if step.purpose == "supports":
-            return self.half_width(max(self.most_supports, 1))
-        if step.purpose == "count":
-            return noise_of(step, 1).half_width
-        return None
+            return self.noise(self.target.most_supports)
+        return noise_of(step, 1) if step.purpose == "count" else None
 
     @property
     def top_k_runs(self) -> list[TopK]:
@@ -194,10 +182,8 @@ class ReleasePlan:
     @property
     def shortfall(self) -> int | None:
         """The largest shortfall of its selections; None if one of them has none."""
-        largest = None
-        for selection in self.selections:
-            its_shortfall = selection.shortfall(len(self.selections))
-            if its_shortfall is None:
-                return None
-            largest = max(its_shortfall, largest or 0)
-        return largest
+        count = len(self.selections)
+        shortfalls = [selection.shortfall(count) for selection in self.selections]
+        if None in shortfalls:
+            return None
+        return max(filter(None, shortfalls), default=0)

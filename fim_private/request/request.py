@@ -39,7 +39,7 @@ from fim_private.request.supports import MinSupport
 # The longest range of sizes: each size gets a share of the budget.
 _MOST_SIZES = 64
 _LARGEST_TOP = 100_000
-_THIRD = Fraction(1, 3)
+_NOTHING, _THIRD = Fraction(0), Fraction(1, 3)
 _LEAST_EPSILON, _LEAST_RHO = Fraction(1, 10**9), Fraction(1, 10**18)
 _LEAST_DELTA = Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
@@ -63,8 +63,8 @@ class Request:
         promise: Who is protected, under which relation and budget.
         mechanism: What selects itemsets.
         reason: Why this mechanism, if the choice was left to "auto"; else None.
-        supports_share: The share of the budget for noisy supports; None if none are released.
-        count_share: The share for a noisy number of units; None if no step is spent on it.
+        supports_share: The share of the budget for noisy supports; 0 if none are released.
+        count_share: The share for a noisy number of units; 0 if no step is spent on it.
         scope: Which purchases count.
         options: The options that it was made from, to make another from some of them.
     """
@@ -74,8 +74,8 @@ class Request:
     promise: Promise
     mechanism: MechanismSpec
     reason: str | None = None
-    supports_share: Fraction | None = None
-    count_share: Fraction | None = None
+    supports_share: Fraction = _NOTHING
+    count_share: Fraction = _NOTHING
     scope: Scope = field(default_factory=Scope)
     options: OptionValues = field(default_factory=dict, compare=False, repr=False)
 
@@ -91,7 +91,7 @@ class Request:
         """
         return (
             self.promise.neighbors == Neighbors.ADD_REMOVE
-            and self.supports_share is not None
+            and self.supports_share > 0
             and self.budget.delta > 0
         )
 
@@ -104,7 +104,7 @@ class Request:
     @property
     def search_share(self) -> Fraction:
         """The share of the budget that is for finding itemsets."""
-        return 1 - (self.supports_share or Fraction(0)) - (self.count_share or Fraction(0))
+        return 1 - self.supports_share - self.count_share
 
     @property
     def counted_universe(self) -> Universe:
@@ -146,7 +146,7 @@ class Request:
         """
         if self.seeks_a_share:
             return self
-        return replace(self, count_share=None)
+        return replace(self, count_share=_NOTHING)
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""
@@ -154,7 +154,7 @@ class Request:
             return self
         budget = PrivacyBudget(
             _divided("epsilon", self.budget.epsilon, releases, _LEAST_EPSILON),
-            _divided("delta", self.budget.delta, releases, _LEAST_DELTA) or Fraction(0),
+            _divided("delta", self.budget.delta, releases, _LEAST_DELTA) or _NOTHING,
             _divided("rho", self.budget.rho, releases, _LEAST_RHO),
         )
         return replace(self, promise=replace(self.promise, budget=budget))
@@ -320,15 +320,15 @@ def _check_supports(request: Request) -> None:
         )
 
 
-def _supports_share(request: Request, choice: Choice) -> Fraction | None:
-    """Return the share of the budget for supports, or None without them."""
+def _supports_share(request: Request, choice: Choice) -> Fraction:
+    """Return the share of the budget for supports: 0 without them."""
     target, values = request.target, request.options
     share, supports = values["supports_share"], values["supports"]
     if supports is None:
         supports = target.known is not None or values["top"] not in (None, 1)
     supports = flag("supports", supports) or target.rules or target.min_support is not None
     if share is None:
-        return _usual_supports_share(request, choice) if supports else None
+        return _usual_supports_share(request, choice) if supports else _NOTHING
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)
@@ -359,16 +359,15 @@ def _usual_supports_share(request: Request, choice: Choice) -> Fraction:
     return spec.supports_share(request.promise.neighbors)
 
 
-def _count_share(request: Request) -> Fraction | None:
-    """Return the share of the budget for a noisy number of units; None if it is not bought."""
-    if not request.target.count or request.promise.units_are_public:
-        return None
+def _count_share(request: Request) -> Fraction:
+    """Return the share of the budget for a noisy number of units; 0 if it is not bought."""
     comes_with_supports = request.has_joint_noise and (
         request.mechanism.composed or request.budget.rho is not None
     )
-    if comes_with_supports and not request.seeks_a_share:
-        return None
-    return COUNT_SHARE
+    is_free = request.promise.units_are_public or (
+        comes_with_supports and not request.seeks_a_share
+    )
+    return COUNT_SHARE if request.target.count and not is_free else _NOTHING
 
 
 # -------------------- sizes, catalogues, caps and known itemsets
@@ -534,7 +533,8 @@ def recorded_request(request: Request) -> dict[str, object]:
     # How many items the data has is no public choice.
     if isinstance(universe, Catalogue) and not request.scope.items_are_public:
         recorded["catalogue"] = len(universe.items)
+    recorded = {name: value for name, value in recorded.items() if value}
     for name, value in recorded.items():
         if isinstance(value, Fraction):
             recorded[name] = at_least(value)
-    return {name: value for name, value in recorded.items() if value}
+    return recorded

@@ -16,7 +16,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import Items, Itemset, subsets_of
-from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
+from fim_private.request.plan import ReleasePlan, Selection, noise_of
 from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
     CONFIDENCE,
@@ -269,19 +269,19 @@ def _clear_ones(
 
     The latter come by descending support.
     """
-    if plan.min_support is not None:
+    if plan.target.min_support is not None:
         estimates, candidates = _reaching(
-            plan.min_support, measurement, len(named), with_subsets=with_subsets
+            plan.target.min_support, measurement, len(named), with_subsets=with_subsets
         )
     else:
         estimates = measurement.estimates()
         candidates = _ranked(plan, named, estimates, measurement.noise)
-    leaves_out = plan.left_out is LeftOut.UNCLEAR
-    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
+    leaves_out = not plan.target.keep_all
+    if leaves_out and plan.spares_all_for_one:
         leaves_out = all(itemset.doubtful for itemset in candidates)
     clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
     # Noise that decided which itemsets are left out must not move those that stay.
-    if plan.min_support is None and len(clear) == len(named):
+    if plan.target.min_support is None and len(clear) == len(named):
         clear = _pooled(measurement, clear, named)
     return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
 

@@ -57,14 +57,14 @@ def planned(mechanism: str, **more: Any) -> ReleasePlan:
 @pytest.mark.parametrize(
     ("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)]
 )
-@pytest.mark.parametrize("supports", [None, Fraction(1, 3)])
+@pytest.mark.parametrize("supports", [Fraction(0), Fraction(1, 3)])
 def test_no_allocation_spends_more_than_was_allowed(
     neighbors: str,
     mechanism: str,
     top: int,
     sizes: tuple[int, ...],
     union: bool,
-    supports: Fraction | None,
+    supports: Fraction,
 ) -> None:
     asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports}
     plan = planned(mechanism, neighbors=neighbors, **asked)

@@ -207,7 +207,7 @@ class SupportNoise:
         # two rounded normals add up to their rounded sum, or to 1 more or less
         if self.of_units is not None:
             return normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
-        return _HALF_WIDTHS[self.kind](self.parameter, confidence)
+        return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
         """Return by how many units a 95 % interval is to be widened to have this confidence."""
@@ -310,12 +310,12 @@ def _integral_within(sigma: float, w: int) -> float:
 
 
 # How noise of a kind is drawn, and how wide it is.
-_DRAWS = {
+_DRAW = {
     NoiseKind.LAPLACE: discrete_laplace,
     NoiseKind.GAUSSIAN: discrete_gaussian,
     NoiseKind.NORMAL: rounded_normal,
 }
-_HALF_WIDTHS: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
+_HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
     NoiseKind.LAPLACE: laplace_half_width,
     NoiseKind.GAUSSIAN: gaussian_half_width,
     NoiseKind.NORMAL: normal_half_width,
@@ -330,7 +330,7 @@ def release(
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
-    drawn = _DRAWS[noise.kind](noise.parameter, len(true_supports), randomness=randomness)
+    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness)
     return tuple(int(support) + z for support, z in zip(true_supports, drawn.tolist(), strict=True))
 
 

@@ -148,8 +148,8 @@ class Scope:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
-        columns = {"basket": [*self.basket], "item": [*self.item]}
-        values: dict[str, object] = vars(self) | columns | {"exclude": [*self.exclude]}
+        lists = {"basket": [*self.basket], "item": [*self.item], "exclude": [*self.exclude]}
+        values: dict[str, object] = vars(self) | lists
         if self.catalogue is not None:
             values["catalogue"] = self.catalogue.to_dict()
         if self.known_from is not None:

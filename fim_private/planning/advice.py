@@ -19,10 +19,11 @@ from typing import Any
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
+from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
 from fim_private.mechanisms import LargeMargin, TightMargin
+from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
-from fim_private.planning.plan import run_needs
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
 from fim_private.request.plan import Selection
@@ -72,15 +73,19 @@ def _needed_by(selection: Selection, items: float) -> int | None:
 
     items: the different items of a typical unit.
     """
-    run, candidates = selection.run, selection.public.candidates
-    match run:
-        case TopK(TightMargin() as search):
-            # It seldom stops, and what then decides is this; to follow the search takes seconds.
-            run = TopK(search.choice(search.max_rank), run.count)
-        case TopK(LargeMargin()):
-            candidates = None  # of a rank search the first ranks decide, whatever the universe
-    needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
-    return None if needs is None else needs.support
+    match selection.run:
+        case TopK(mechanism):
+            candidates = selection.public.candidates
+            if isinstance(mechanism, TightMargin):
+                # It seldom stops, and what then decides is this; to follow the search takes
+                # seconds.
+                mechanism = mechanism.choice(mechanism.max_rank)
+            if isinstance(mechanism, LargeMargin):
+                candidates = None  # the first ranks decide, whatever the universe
+            return prospects(mechanism, CONFIDENCE, candidates).support
+        case Levelwise() as run if run.items_delta is not None:
+            return LevelNeeds.of(run, items, CONFIDENCE).support
+    return None
 
 
 @dataclass(frozen=True)
@@ -199,8 +204,8 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         return None
     search = _Search(request, units, came_out, needed_support(request))
     budgets = _budgets(request)
-    tried: list[Advice] = []
-    lowest_price = math.inf
+    possible: list[Advice] = []
+    cheapest, lowest_price = None, math.inf
     for changes in sorted(search.changes(), key=search.price):
         if search.price(changes) >= lowest_price:
             break
@@ -209,10 +214,15 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         attempted = search.least_of(attempts)
         if attempted is None:
             continue
-        tried.append(attempted)
-        if attempted.likely:
-            lowest_price = min(lowest_price, search.price(attempted.changes))
-    return search.best_of(tried)
+        if units is None or attempted.need <= units:
+            possible.append(attempted)
+        price = search.price(attempted.changes)
+        if attempted.likely and price < lowest_price:
+            cheapest, lowest_price = attempted, price
+    if cheapest is not None:
+        # Where nobody knows how many units there are, they may be too few.
+        return replace(cheapest, likely=units is not None or came_out > 0)
+    return min(possible, key=lambda attempted: attempted.need, default=None)
 
 
 @dataclass(frozen=True)
@@ -262,18 +272,6 @@ class _Search:
         least = bisect_left(attempts, True, hi=len(attempts) - 1, key=self._is_likely)
         return self._attempt(attempts[least])
 
-    def best_of(self, tried: list[Advice]) -> Advice | None:
-        """Return the cheapest that will probably do, else the nearest to that."""
-        likely = [attempted for attempted in tried if attempted.likely]
-        if likely:
-            cheapest = min(likely, key=lambda attempted: self.price(attempted.changes))
-            # Where nobody knows how many units there are, they may be too few.
-            return replace(cheapest, likely=self.units is not None or self.came_out > 0)
-        nearest = min(tried, key=lambda attempted: attempted.need, default=None)
-        if nearest is None or (self.units is not None and nearest.need > self.units):
-            return None
-        return nearest
-
     def _attempt(self, changes: Changes) -> Advice | None:
         """Return the changed request as advice, or None if it is not valid or needs no less."""
         request, before = self.request, self.before
@@ -308,21 +306,17 @@ class _Search:
 
     def _enough(self, changed: Request) -> float:
         """Return the support with which an itemset of a changed request will probably come out."""
-        before, target = self.before, self.request.target
+        target, units = self.request.target, self.units
+        before = math.inf if self.before is None else self.before
         if self.came_out:
             share = self.came_out / target.sought
-            return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
-        times_less = 1
+            return before * max(math.pow(share, _FALL), _FARTHEST)
+        enough = before
         if changed.target.sizes == target.sizes:
-            times_less *= _TIMES_LESS
-        if self.units is None:
-            times_less *= _BLIND
-        limits = []
-        if before is not None:
-            limits.append(before / times_less)
-        if self.units is not None:
-            limits.append(self.units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
-        return min(limits, default=math.inf)
+            enough /= _TIMES_LESS
+        if units is None:
+            return enough / _BLIND
+        return min(enough, units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
 
 
 def _loss(request: Request, changes: Changes) -> Fraction:
@@ -341,8 +335,6 @@ def _budgets(request: Request) -> list[Changes]:
     name, current = ("epsilon", budget.epsilon) if budget.rho is None else ("rho", budget.rho)
     assert current is not None
     budgets: list[Changes] = [{}]
-    if budget.loss >= LARGEST_EPSILON:
-        return budgets
     powers = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(current))))
     for amount in (digit * power for power in powers for digit in (1, 2, 5)):
         if amount <= current:
@@ -350,7 +342,7 @@ def _budgets(request: Request) -> list[Changes]:
         if _loss(request, {name: amount}) > LARGEST_EPSILON:
             break
         budgets.append({name: amount})
-    if name == "epsilon":
+    if name == "epsilon" and current < LARGEST_EPSILON:
         budgets.append({name: Fraction(LARGEST_EPSILON)})
     return budgets
 

@@ -20,9 +20,9 @@ from fim_private.dp.arguments import (
 )
 from fim_private.dp.cost import Exact, least_in_words
 from fim_private.errors import Marked, ParameterError, parameter, shown
-from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
+from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.needs import Prospects, prospects
+from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import filled, takes
@@ -230,7 +230,7 @@ class Plan(TabularPlan):
         numbers = frozenset(
             place for place, name in enumerate(filled) if name not in ("mechanism", "lacks")
         )
-        notes = [str(note) for note in (self.reason, self.list_gain) if note is not None]
+        notes = [*map(str, filter(None, (self.reason, self.list_gain)))]
         return Table(
             self.title,
             [*filled],
@@ -272,39 +272,41 @@ class Plan(TabularPlan):
         """Return what a mechanism needs to find an itemset among the `top`, if it can run."""
         needs = self._needs(spec)
         missing = tuple(name for name, is_there in needs.items() if not is_there)
+        planned = PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
         if missing:
-            return PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
-        request = self._request(spec, top)
-        release = plan_of(request)
-        run, candidates = release.selections[0].run, release.selections[-1].public.candidates
-        items = self.typical_basket or 0
-        needed = run_needs(run, self.confidence, candidates=candidates, items=items)
-        assert needed is not None
+            return planned
+        release = plan_of(self._request(spec, top))
+        match release.selections[0].run:
+            case Levelwise() as run:
+                level = LevelNeeds.of(run, self.typical_basket or 0, self.confidence)
+                planned = replace(
+                    planned,
+                    required_support=level.support,
+                    required_margin=level.margin,
+                    item_support=math.ceil(level.item_support),
+                    step=level.limit,
+                )
+            case TopK(mechanism):
+                candidates = release.selections[-1].public.candidates
+                needed = prospects(mechanism, self.confidence, candidates)
+                planned = replace(
+                    planned, required_support=needed.support, required_margin=needed.margin
+                )
+                if top == 1:
+                    planned = replace(
+                        planned,
+                        required_margin_tied=needed.margin_tied,
+                        expected_regret=needed.regret,
+                    )
         half_width = share = feasible = None
         if self.supports:
-            half_width = release.half_width(request.target.sought)
+            half_width = release.half_width(release.target.sought)
+        support = planned.required_support
         if self.units is not None:
             feasible = False
-            if needed.support is not None:
-                share, feasible = 100 * needed.support / self.units, needed.support <= self.units
-        planned = PlannedMechanism(
-            spec.name,
-            top,
-            required_support=needed.support,
-            required_share=share,
-            required_margin=needed.margin,
-            half_width=half_width,
-            feasible=feasible,
-            needs=tuple(needs),
-        )
-        if isinstance(run, Levelwise):
-            level = LevelNeeds.of(run, items, self.confidence)
-            return replace(planned, item_support=math.ceil(level.item_support), step=level.limit)
-        if top == 1:
-            return replace(
-                planned, required_margin_tied=needed.margin_tied, expected_regret=needed.regret
-            )
-        return planned
+            if support is not None:
+                share, feasible = 100 * support / self.units, support <= self.units
+        return replace(planned, required_share=share, half_width=half_width, feasible=feasible)
 
     def _needs(self, spec: MechanismSpec) -> dict[str, bool]:
         """Return the public parameters that a mechanism needs, and whether each is there."""
@@ -511,10 +513,10 @@ def _numbers_of(top: object) -> int | tuple[int, ...]:
     """Return the number of itemsets that is planned for or, of several, all in ascending order."""
     numbers = [*islice(listed(top), _MOST_TOPS + 1)]
     tops = {whole_number("top", number, least=1, most=_LARGEST_TOP) for number in numbers}
-    if not tops:
-        raise ParameterError(f"{parameter('top')} must hold at least one number")
-    if len(numbers) > _MOST_TOPS:
-        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
+    if not 0 < len(numbers) <= _MOST_TOPS:
+        raise ParameterError(
+            f"{parameter('top')} must hold at least one number, and at most {_MOST_TOPS}"
+        )
     return tuple(sorted(tops)) if isinstance(top, Iterable) else min(tops)
 
 
@@ -543,21 +545,3 @@ def plan_grid(epsilons: Sequence[float], **parameters: Unpack[PlanOptions]) -> t
         parameters["epsilon"] = epsilon
         plans.append(plan(**parameters))
     return tuple(plans)
-
-
-def run_needs(
-    run: TopK | Levelwise | LevelwiseThreshold,
-    confidence: float,
-    *,
-    candidates: int | None,
-    items: float,
-) -> Prospects | None:
-    """Return what a run takes to find an itemset, in units; None where that is not known. items: of
-    a typical unit.
-    """
-    if isinstance(run, TopK):
-        return prospects(run.mechanism, confidence, candidates)
-    if isinstance(run, LevelwiseThreshold) or run.items_delta is None:
-        return None
-    level = LevelNeeds.of(run, items, confidence)
-    return Prospects(level.support, None, level.margin, None)

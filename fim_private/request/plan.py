@@ -6,6 +6,7 @@ accountant says what it costs, and `run` carries it out.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,10 +42,9 @@ def step_in_words(step: Step) -> str:
 
 def shares_in_words(steps: Iterable[Step]) -> dict[str, Fraction]:
     """Return the share of the budget that each purpose has; levelwise has many steps of one."""
-    shares: dict[str, Fraction] = {}
+    shares: defaultdict[str, Fraction] = defaultdict(Fraction)
     for step in steps:
-        purpose = step_in_words(step)
-        shares[purpose] = shares.get(purpose, Fraction(0)) + step.fraction
+        shares[step_in_words(step)] += step.fraction
     return shares
 
 
@@ -58,8 +58,7 @@ def noise_of(step: Step, count: int, *, joint: bool = False) -> SupportNoise:
     if joint and allows_normal:
         return SupportNoise.with_units(step.normal, count)
     if step.epsilon is not None:
-        delta = Fraction(step.delta) if step.delta else None
-        return SupportNoise.for_budget(Fraction(step.epsilon), delta, count)
+        return SupportNoise.for_budget(Fraction(step.epsilon), Fraction(step.delta or 0), count)
     if step.rho is not None:
         return SupportNoise.for_rho(Fraction(step.rho), count)
     return SupportNoise.for_mu_squared(step.normal, count)

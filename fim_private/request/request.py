@@ -486,16 +486,15 @@ def _known(
     code_of = known.codes_in(vocabulary).tolist()
     counted: dict[tuple[int, ...], None] = {}
     for itemset in itemsets.codes:
-        if any(code_of[item] < 0 for item in itemset):
+        codes = tuple(sorted(code_of[item] for item in itemset))
+        if codes[0] < 0:  # one of its items may not be released
             continue
-        if len(itemset) <= target.sizes[-1]:
-            counted[itemset] = None
-        else:  # of larger ones the items are known
-            counted |= dict.fromkeys((item,) for item in itemset)
+        # Of those that are too large the items are known.
+        is_sought = len(codes) <= target.sizes[-1]
+        counted |= dict.fromkeys([codes] if is_sought else ((code,) for code in codes))
     if not counted:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
-    codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in counted)
-    return KnownItemsets(vocabulary, codes)
+    return KnownItemsets(vocabulary, tuple(counted))
 
 
 # -------------------- what a ledger records

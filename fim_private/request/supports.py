@@ -121,11 +121,11 @@ class SupportNoise:
         """Choose the noise with the smallest half width; Laplace, which spends no delta, if
         another's is equal.
 
-        epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter
-        out of range.
+        epsilon: > 0. delta: 0 or None for Laplace. count: >= 1. Raises ParameterError for a
+        parameter out of range.
         """
         laplace = cls.of(NoiseKind.LAPLACE, count / epsilon, count)
-        if delta is None:
+        if not delta:
             return laplace
         normal = cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count)
         gaussian = cls.for_rho(zcdp_rho(epsilon, delta), count)

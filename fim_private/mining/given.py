@@ -490,8 +490,8 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             f"its columns in the first line)"
         ) from None
     source = file_name(run.values["catalogue"])
-    names = names_of(listed)
-    return listed.items, Listed(source, item, label, items=len(listed.items), names=names)
+    items, labels = listed.items, names_of(listed)
+    return items, Listed(source, item, label, items=len(items), names=labels)
 
 
 def _check_items_are_public(run: Run, named: Mapping[str, object]) -> None:

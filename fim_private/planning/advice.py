@@ -245,13 +245,18 @@ class _Search:
         supports: list[Changes] = [{}]
         if not self.came_out:
             tops += [{"top": top} for top in _TOPS if top < target.top]
+            if target.top > 1 and request.supports_share and not target.rules:
+                tops[-1]["supports"] = True  # by default one itemset has none
             if not target.rules and target.sizes[0] != 1:
                 sizes.append({"size": 1})
+                if target.union:
+                    sizes[-1]["union"] = False
         if request.supports_share and not target.rules and target.min_support is None:
             supports.append({"supports": False})
+            if request.options["supports_share"] is not None:
+                supports[-1]["supports_share"] = None
         for mechanism, top, size, support in product(self._mechanisms(), tops, sizes, supports):
-            changes = mechanism | size | top | support
-            yield changes | _follow_from(changes, request)
+            yield mechanism | size | top | support
 
     def _mechanisms(self) -> list[Changes]:
         """Return changes of the mechanism to try; none stand for the one that was asked for."""
@@ -345,18 +350,3 @@ def _budgets(request: Request) -> list[Changes]:
     if name == "epsilon" and current < LARGEST_EPSILON:
         budgets.append({name: Fraction(LARGEST_EPSILON)})
     return budgets
-
-
-def _follow_from(changes: Changes, request: Request) -> Changes:
-    """Return the changes of a request that others make necessary."""
-    target = request.target
-    following: Changes = {}
-    if "size" in changes and target.union:
-        following["union"] = False
-    drops_supports = changes.get("supports") is False
-    if drops_supports and request.options["supports_share"] is not None:
-        following["supports_share"] = None
-    keeps_supports = "supports" not in changes and request.supports_share
-    if changes.get("top") == 1 and keeps_supports and not target.rules:
-        following["supports"] = True  # by default one itemset has none
-    return following

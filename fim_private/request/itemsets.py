@@ -106,13 +106,14 @@ def subsets_of(itemsets: Collection[Items]) -> list[Items]:
     """Return every subset of these itemsets that is not among them: not empty, each once, the small
     ones first.
     """
-    known = {frozenset(itemset) for itemset in itemsets}
     subsets: dict[frozenset[Item], Items] = {}
     for itemset in itemsets:
         for size in range(1, len(itemset)):
             for subset in combinations(itemset, size):
                 subsets[frozenset(subset)] = subset
-    return sorted((subset for key, subset in subsets.items() if key not in known), key=len)
+    for itemset in itemsets:
+        subsets.pop(frozenset(itemset), None)
+    return sorted(subsets.values(), key=len)
 
 
 def supports_of(itemsets: GivenItemsets, source: SupportSource) -> list[int]:

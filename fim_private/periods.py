@@ -47,10 +47,8 @@ class Period:
     @classmethod
     def of(cls, text: object, option: str = "period") -> Period:
         """Return the period of a name; raise ParameterError, with the option, if there is none."""
-        ends: list[Period | None] = []
-        if isinstance(text, str):
-            ends = [_named(end.strip()) for end in text.split("..")]
-        match ends:
+        names = text.split("..") if isinstance(text, str) else []
+        match [_named(name.strip()) for name in names]:
             case [Period() as period]:
                 return period
             case [Period() as first, Period() as last]:

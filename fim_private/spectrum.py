@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, tee
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -61,9 +61,8 @@ class SupportSpectrum:
         universe_size: int | None = None,
         sampler: ItemsetSampler | None = None,
     ) -> None:
-        self._unread = iter(levels)
+        self._levels = iter(levels)
         self._whole = whole
-        self._read: list[Level] = []
         self.universe_size = universe_size
         self._sampler = sampler
 
@@ -83,21 +82,14 @@ class SupportSpectrum:
 
     def levels(self) -> Iterator[Level]:
         """Yield (support, multiplicity), strictly descending, support >= 1, each as it is read."""
-        position = 0
-        while True:
-            while position < len(self._read):
-                yield self._read[position]
-                position += 1
-            level = next(self._unread, None)
-            if level is None:
-                return
-            self._read.append(level)
+        self._whole = None
+        self._levels, levels = tee(self._levels)
+        yield from levels
 
     def all_levels(self) -> list[Level]:
         """Return all levels, which may be faster than levels()."""
-        if self._whole is not None and not self._read:
-            self._read, self._unread = list(self._whole()), iter(())
-        self._whole = None
+        if self._whole is not None:
+            self._levels = iter(self._whole())
         return list(self.levels())
 
     def zero_multiplicity(self) -> int:
@@ -106,9 +98,9 @@ class SupportSpectrum:
         Raises ParameterError if the size of the universe is not public.
         """
         if self.universe_size is None:
-            name = parameter("universe_size")
             raise ParameterError(
-                f"{name} is not public, so itemsets of support 0 cannot be counted"
+                f"{parameter('universe_size')} is not public, so itemsets of support 0 cannot be "
+                f"counted"
             )
         supported = sum(multiplicity for _, multiplicity in self.all_levels())
         return max(0, self.universe_size - supported)
@@ -150,16 +142,18 @@ class SupportSpectrum:
         """
         if self._sampler is None:
             raise ParameterError("this spectrum holds supports only, no itemsets to name")
-        numbers = sorted(Counter(levels).items(), reverse=True)
+        numbers = Counter(levels)
+        supports = sorted(numbers, reverse=True)
         draws = [
-            LevelDraws(support, self.multiplicity(support), number) for support, number in numbers
+            LevelDraws(support, self.multiplicity(support), numbers[support])
+            for support in supports
         ]
         if any(level.multiplicity < level.number for level in draws):
             raise ParameterError(f"{parameter('level')} must be a support that the spectrum has")
         if not draws:
             return []
         itemsets = map(iter, self._sampler(draws, randomness))
-        of_level = {level.support: drawn for level, drawn in zip(draws, itemsets, strict=True)}
+        of_level = dict(zip(supports, itemsets, strict=True))
         return [next(of_level[level]) for level in levels]
 
 
@@ -188,31 +182,25 @@ def _merged(descending: Iterable[Iterable[Level]]) -> Iterator[Level]:
 def _sample_union(
     spectra: Sequence[SupportSpectrum], draws: Sequence[LevelDraws], randomness: Randomness
 ) -> list[list[Items]]:
-    """Draw itemsets from the levels of several spectra: each first gets its spectrum."""
-    owners = []
-    for support, _, number in draws:
-        multiplicities = [spectrum.multiplicity(support) for spectrum in spectra]
-        owners.append(_draw_owners(multiplicities, number, randomness))
-    names = []
-    for place, spectrum in enumerate(spectra):
-        supports: list[int] = []
-        for level, chosen in zip(draws, owners, strict=True):
-            supports += [level.support] * chosen.count(place)
-        names.append(iter(spectrum.sample_itemsets(supports, randomness)))
-    return [[next(names[owner]) for owner in chosen] for chosen in owners]
+    """Draw itemsets from the levels of several spectra: each first gets its spectrum.
 
-
-def _draw_owners(multiplicities: list[int], number: int, randomness: Randomness) -> list[int]:
-    """Draw itemsets of one level without replacement; return the place of the spectrum of each.
-
-    multiplicities: how many itemsets each spectrum has at that level.
+    Of each level they are drawn without replacement.
     """
-    left, owners = multiplicities.copy(), []
-    for _ in range(number):
-        owner = bisect_right([*accumulate(left)], randomness.below(sum(left)))
-        left[owner] -= 1
-        owners.append(owner)
-    return owners
+    owners: list[list[int]] = []
+    supports: list[list[int]] = [[] for _ in spectra]
+    for support, _, number in draws:
+        left, chosen = [spectrum.multiplicity(support) for spectrum in spectra], []
+        for _ in range(number):
+            owner = bisect_right([*accumulate(left)], randomness.below(sum(left)))
+            left[owner] -= 1
+            chosen.append(owner)
+            supports[owner].append(support)
+        owners.append(chosen)
+    names = [
+        iter(spectrum.sample_itemsets(levels, randomness))
+        for spectrum, levels in zip(spectra, supports, strict=True)
+    ]
+    return [[next(names[owner]) for owner in chosen] for chosen in owners]
 
 
 def candidate_itemsets(items: int, size: int, universe: str) -> int:
@@ -223,8 +211,10 @@ def candidate_itemsets(items: int, size: int, universe: str) -> int:
     """
     if items < size:
         noun = "item" if items == 1 else "items"
-        has = f"{parameter(universe)} has {shown(items)} {noun}"
-        raise ParameterError(f"{has}, too few for an itemset of size {shown(size)}")
+        raise ParameterError(
+            f"{parameter(universe)} has {shown(items)} {noun}, too few for an itemset of size "
+            f"{shown(size)}"
+        )
     largest = min(_LARGEST_SIZE, int(_MOST_DIGITS / math.log10(max(items, 10))))
     if min(size, items - size) > largest:
         raise ParameterError(

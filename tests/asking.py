@@ -31,8 +31,8 @@ def request_for(
     max_basket: int | None = None,
     max_baskets: int | None = None,
     by_user: bool = False,
-    supports_share: Fraction | None = None,
-    count_share: Fraction | None = None,
+    supports_share: Fraction = Fraction(0),
+    count_share: Fraction = Fraction(0),
 ) -> Request:
     return Request(
         Target(sizes, top, union, min_support, known, rules, keep_all),

@@ -96,7 +96,7 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
     (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], asked.budget
     spec = registry.spec_named(mechanism)
     universe: Universe = Catalogue(transactions(asked.source).vocabulary) if listed else NOT_LISTED
-    share = spec.supports_share(asked.neighbors) if has_supports else None
+    share = spec.supports_share(asked.neighbors) * has_supports
     request = Request(
         Target(asked.sizes, count, union=len(asked.sizes) > 1),
         PublicFacts(universe),
@@ -252,7 +252,7 @@ def _picks(
     assert isinstance(selection.run, TopK), "it is not simulated: see runs.py"
     universe, size = selection.universe, None
     if isinstance(universe, Catalogue):
-        size = sum(universe.candidates(size) for size in selection.sizes)
+        size = sum(universe.candidates(size) for size in selection.public.sizes)
     spectrum = SupportSpectrum(levels, universe_size=size)
     exact = _exact(selection.run, spectrum, levels) if count == 1 else {}
     return _simulated(selection.run, spectrum, trials, np.random.default_rng([seed, PICKS])), exact

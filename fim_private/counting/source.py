@@ -378,6 +378,8 @@ def spectrum_of_items(
 class UnknownUniverse:
     """Any item may occur. Itemsets that nobody has are no candidates."""
 
+    is_listed = False
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -387,6 +389,8 @@ class Catalogue:
     """
 
     items: Vocabulary
+
+    is_listed = True
 
     def candidates(self, size: int) -> int:
         """Return C(N, size), size >= 1. Raises ParameterError for fewer than size items, or too
@@ -403,9 +407,12 @@ class SizedUniverse:
     in label order. This rule looks at one unit at a time, so nobody learns that it was needed. One
     unit then supports at most candidates(size) itemsets, however many baskets it has, as Theorem 5
     requires.
+
+    is_listed: Whether it stands for a public list of so many items, which is planned for.
     """
 
     count: int
+    is_listed: bool = False
 
     def candidates(self, size: int) -> int:
         """Return C(count, size), as `Catalogue.candidates`."""

@@ -204,11 +204,7 @@ class Sought:
     @property
     def kind(self) -> str:
         """The kind of itemsets that is sought, as _USERS_SHARES names it."""
-        if self.sizes == (1,):
-            return "items"
-        if self.union and self.sizes[0] == 1:
-            return "together"
-        return "pairs" if self.sizes[-1] == 2 else "larger"
+        return kind_of(self.sizes, union=self.union)
 
     def items_that_go_on(self, most: int) -> int:
         """Return how many items go on to the pairs, `most` at most."""
@@ -224,6 +220,15 @@ class Sought:
         # 20, 10, 8 times as many as are sought, of 10, 50, 100
         times_as_many = round(20 * self.count * (self.count / 10) ** -0.4)
         return _limited([max(times_as_many, 2 * self.count)] * len(self.sizes))
+
+
+def kind_of(sizes: Sequence[int], *, union: bool) -> str:
+    """Return the kind of itemsets of these sizes: items, pairs, larger, or all sizes together."""
+    if sizes == (1,):
+        return "items"
+    if union and sizes[0] == 1:
+        return "together"
+    return "pairs" if sizes[-1] == 2 else "larger"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -460,7 +460,8 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             f"its columns in the first line)"
         ) from None
     source = file_name(catalogue)
-    return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
+    items, labels = listed.items, names_of(listed)
+    return items, Listed(source, item, label, items=len(items), names=labels)
 
 
 def _check_items_are_public(run: Run) -> None:
@@ -521,7 +522,7 @@ def _items_of_release(
         )
     warn_of_seed(run, release, "catalogue", stacklevel=6)
     vocabulary = read_catalogue([*items], fold_case=run.all_rows.fold_case)
-    return vocabulary, Listed(len(vocabulary), source, release=True)
+    return vocabulary, Listed(source, release=True, items=len(vocabulary))
 
 
 def warn_of_seed(

@@ -242,6 +242,7 @@ def _release(prepared: Prepared, opened: Opened) -> Release:
         max_baskets=public.max_baskets,
         # Advice on one of several segments would speak of its part of the budget.
         request=request if scope.max_segments == 1 else None,
+        with_parts=target.rules,
         capped=target.min_support is not None and len(selected) >= target.top,
     )
 

@@ -25,7 +25,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
     blocks += [*map(printable, _figures(seen)), *notes]
     if seen.users is not None and seen.items_per_user is not None:
         typical = max(1.0, seen.items_per_user)
-        gain = usual_list_gain(seen.users, user_items=typical, among=max(1, seen.items))
+        gain = usual_list_gain(seen.users, typical, max(1, seen.items))
         if gain is not None:
             blocks.append(gain.spelled(option_name))
     blocks.append(bold(f"To mine it: {printable(command_for(seen))}"))

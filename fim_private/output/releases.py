@@ -23,7 +23,7 @@ from fim_private.release.changes import Changes
 from fim_private.release.release import Release
 from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.plan import ReleasePlan, noise_of, shares_in_words, step_in_words
+from fim_private.request.plan import ReleasePlan, shares_in_words, step_in_words
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 
@@ -170,7 +170,7 @@ def _advice_on_rules(release: Release, request: Request, rules: Sequence[Rules])
         unsure = "The confidence that you asked for"
         if rules[0].has_lifts:
             unsure = "More often than chance"
-        share = float(request.supports_share or 0)
+        share = float(request.supports_share)
         changes = [fewer]
         if share < _HIGH_SHARE:
             changes.insert(0, f"a higher --supports-share (it was {share:.2g})")
@@ -293,11 +293,7 @@ def render_release_plan(prepared: Prepared, screen: Screen) -> str:
 
 def _step_cells(plan: ReleasePlan, step: Step) -> tuple[str, ...]:
     """Return the row of a step: its name, its share, what it spends, and its noise or choices."""
-    noise = None
-    if step.purpose == "supports":
-        noise = plan.noise(max(plan.most_supports, 1))
-    elif step.purpose == "count":
-        noise = noise_of(step, 1)
+    noise = plan.noise_of(step)
     kind, half_width = "rounded normal", ""
     if noise is not None:
         kind = NOISE.get(noise.kind, kind)
@@ -330,13 +326,13 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     plan, (cost, _), (_, zcdp) = spending.plan, spending.total, run.entry(spending)
     sought = request.target.sought
     kinds = words.itemsets_of(request.target.sizes, sought)
-    supports = "without supports" if request.supports_share is None else "with noisy supports"
+    supports = "with noisy supports" if request.supports_share else "without supports"
     verb = "comes" if sought == 1 else "come"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."
-    if plan.most_supports > 1 and request.supports_share is not None:
+    if plan.target.most_supports > 1 and request.supports_share:
         yield (
             f"With 95 % probability a support is that near to the truth if all "
-            f"{plan.most_supports:,} come out. Fewer have less noise."
+            f"{plan.target.most_supports:,} come out. Fewer have less noise."
         )
     if plan.names_delta:
         yield (

@@ -19,13 +19,14 @@ from typing import Any
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
+from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
 from fim_private.mechanisms import LargeMargin, TightMargin
+from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
-from fim_private.planning.plan import run_needs
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
-from fim_private.request.plan import LeftOut, Selection
+from fim_private.request.plan import Selection
 from fim_private.request.request import Request
 
 # Parameters of `mine` that are to differ, by name.
@@ -60,8 +61,8 @@ def needed_support(request: Request) -> int | None:
         supports = [_needed_by(selection, items) for selection in plan.selections]
     except ParameterError:  # a step of the budget is out of range, too
         return None
-    least = min((support for support in supports if support is not None), default=None)
-    if least is None or plan.left_out is not LeftOut.UNCLEAR:
+    least = min(filter(None, supports), default=None)
+    if least is None or request.target.keep_all or plan.spares_all_for_one:
         return least
     # An interval that reaches 0 leaves an itemset out.
     return max(least, 2 * plan.half_width(1))
@@ -72,15 +73,19 @@ def _needed_by(selection: Selection, items: float) -> int | None:
 
     items: the different items of a typical unit.
     """
-    run, candidates = selection.run, selection.candidates
-    if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
-        # Its search seldom stops, and what then decides is this; to follow the search takes
-        # seconds.
-        run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
-    if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
-        candidates = None  # of a rank search the first ranks decide, whatever the universe
-    needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
-    return None if needs is None else needs.support
+    match selection.run:
+        case TopK(mechanism):
+            candidates = selection.public.candidates
+            if isinstance(mechanism, TightMargin):
+                # It seldom stops, and what then decides is this; to follow the search takes
+                # seconds.
+                mechanism = mechanism.choice(mechanism.max_rank)
+            if isinstance(mechanism, LargeMargin):
+                candidates = None  # the first ranks decide, whatever the universe
+            return prospects(mechanism, CONFIDENCE, candidates).support
+        case Levelwise() as run if run.items_delta is not None:
+            return LevelNeeds.of(run, items, CONFIDENCE).support
+    return None
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,7 @@ class Advice:
         if top != self.request.target.top:
             itemsets = "one itemset" if top == 1 else f"{top:,} itemsets"
             less.append(itemsets)
-        if self.changed.supports_share is None and self.request.supports_share is not None:
+        if self.request.supports_share and not self.changed.supports_share:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
         factor = rounded_up(self.changed.budget.loss, 3)
@@ -199,8 +204,8 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         return None
     search = _Search(request, units, came_out, needed_support(request))
     budgets = _budgets(request)
-    tried: list[Advice] = []
-    lowest_price = math.inf
+    possible: list[Advice] = []
+    cheapest, lowest_price = None, math.inf
     for changes in sorted(search.changes(), key=search.price):
         if search.price(changes) >= lowest_price:
             break
@@ -209,10 +214,15 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         attempted = search.least_of(attempts)
         if attempted is None:
             continue
-        tried.append(attempted)
-        if attempted.likely:
-            lowest_price = min(lowest_price, search.price(attempted.changes))
-    return search.best_of(tried)
+        if units is None or attempted.need <= units:
+            possible.append(attempted)
+        price = search.price(attempted.changes)
+        if attempted.likely and price < lowest_price:
+            cheapest, lowest_price = attempted, price
+    if cheapest is not None:
+        # Where nobody knows how many units there are, they may be too few.
+        return replace(cheapest, likely=units is not None or came_out > 0)
+    return min(possible, key=lambda attempted: attempted.need, default=None)
 
 
 @dataclass(frozen=True)
@@ -235,14 +245,18 @@ class _Search:
         supports: list[Changes] = [{}]
         if not self.came_out:
             tops += [{"top": top} for top in _TOPS if top < target.top]
+            if target.top > 1 and request.supports_share and not target.rules:
+                tops[-1]["supports"] = True  # by default one itemset has none
             if not target.rules and target.sizes[0] != 1:
                 sizes.append({"size": 1})
-        has_supports = request.supports_share is not None
-        if has_supports and not target.rules and target.min_support is None:
+                if target.union:
+                    sizes[-1]["union"] = False
+        if request.supports_share and not target.rules and target.min_support is None:
             supports.append({"supports": False})
+            if request.options["supports_share"] is not None:
+                supports[-1]["supports_share"] = None
         for mechanism, top, size, support in product(self._mechanisms(), tops, sizes, supports):
-            changes = mechanism | size | top | support
-            yield changes | _follow_from(changes, request)
+            yield mechanism | size | top | support
 
     def _mechanisms(self) -> list[Changes]:
         """Return changes of the mechanism to try; none stand for the one that was asked for."""
@@ -262,18 +276,6 @@ class _Search:
         # With a larger budget an itemset needs no more.
         least = bisect_left(attempts, True, hi=len(attempts) - 1, key=self._is_likely)
         return self._attempt(attempts[least])
-
-    def best_of(self, tried: list[Advice]) -> Advice | None:
-        """Return the cheapest that will probably do, else the nearest to that."""
-        likely = [attempted for attempted in tried if attempted.likely]
-        if likely:
-            cheapest = min(likely, key=lambda attempted: self.price(attempted.changes))
-            # Where nobody knows how many units there are, they may be too few.
-            return replace(cheapest, likely=self.units is not None or self.came_out > 0)
-        nearest = min(tried, key=lambda attempted: attempted.need, default=None)
-        if nearest is None or (self.units is not None and nearest.need > self.units):
-            return None
-        return nearest
 
     def _attempt(self, changes: Changes) -> Advice | None:
         """Return the changed request as advice, or None if it is not valid or needs no less."""
@@ -309,21 +311,17 @@ class _Search:
 
     def _enough(self, changed: Request) -> float:
         """Return the support with which an itemset of a changed request will probably come out."""
-        before, target = self.before, self.request.target
+        target, units = self.request.target, self.units
+        before = math.inf if self.before is None else self.before
         if self.came_out:
             share = self.came_out / target.sought
-            return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
-        times_less = 1
+            return before * max(math.pow(share, _FALL), _FARTHEST)
+        enough = before
         if changed.target.sizes == target.sizes:
-            times_less *= _TIMES_LESS
-        if self.units is None:
-            times_less *= _BLIND
-        limits = []
-        if before is not None:
-            limits.append(before / times_less)
-        if self.units is not None:
-            limits.append(self.units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
-        return min(limits, default=math.inf)
+            enough /= _TIMES_LESS
+        if units is None:
+            return enough / _BLIND
+        return min(enough, units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
 
 
 def _loss(request: Request, changes: Changes) -> Fraction:
@@ -342,8 +340,6 @@ def _budgets(request: Request) -> list[Changes]:
     name, current = ("epsilon", budget.epsilon) if budget.rho is None else ("rho", budget.rho)
     assert current is not None
     budgets: list[Changes] = [{}]
-    if budget.loss >= LARGEST_EPSILON:
-        return budgets
     powers = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(current))))
     for amount in (digit * power for power in powers for digit in (1, 2, 5)):
         if amount <= current:
@@ -351,21 +347,6 @@ def _budgets(request: Request) -> list[Changes]:
         if _loss(request, {name: amount}) > LARGEST_EPSILON:
             break
         budgets.append({name: amount})
-    if name == "epsilon":
+    if name == "epsilon" and current < LARGEST_EPSILON:
         budgets.append({name: Fraction(LARGEST_EPSILON)})
     return budgets
-
-
-def _follow_from(changes: Changes, request: Request) -> Changes:
-    """Return the changes of a request that others make necessary."""
-    target, has_supports = request.target, request.supports_share is not None
-    following: Changes = {}
-    if "size" in changes and target.union:
-        following["union"] = False
-    drops_supports = changes.get("supports") is False
-    if drops_supports and request.options["supports_share"] is not None:
-        following["supports_share"] = None
-    keeps_supports = "supports" not in changes and has_supports
-    if changes.get("top") == 1 and keeps_supports and not target.rules:
-        following["supports"] = True  # by default one itemset has none
-    return following

@@ -17,9 +17,10 @@ or coarse items.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from itertools import cycle
 from statistics import NormalDist
 
 import numpy as np
@@ -52,17 +53,19 @@ _PICKED = frozenset({"exponential", "limited-domain"})
 
 @dataclass(frozen=True)
 class Shop:
-    """How strong the items and itemsets of a shop are, in natural logarithms.
+    """How strong the items, and the itemsets of some sizes, are in a shop, in natural logarithms.
 
     Attributes:
-        reach: The weight of the items of the top 50 pairs, per user.
+        users: How many users it has: the number itself.
+        reach: The weight of the items of the top 50 itemsets, per user.
         spread: The spread of these weights.
         reach_decay: How they fall with the number of itemsets sought.
-        hold: How far apart the top pairs are in support, per user.
+        hold: How far apart the top itemsets are in support, per user.
         hold_decay: How that falls with the number of itemsets sought.
-        shares: (2, 3) the shares of users with the 1st, 10th and 100th item, and pair.
+        shares: (3,) the shares of users with the 1st, 10th and 100th item, or pair.
     """
 
+    users: int
     reach: float
     spread: float
     reach_decay: float
@@ -70,42 +73,26 @@ class Shop:
     hold_decay: float
     shares: Floats
 
-    def top_shares(self, sizes: Sequence[int], ranks: Floats | int) -> Floats:
+    def top_shares(self, ranks: Floats | int) -> Floats:
         """Return the shares of users with the itemsets at these ranks, >= 1, as far as known."""
-        of_sizes = self.shares[int(sizes[0] > 1)]
-        return np.asarray(np.interp(np.log10(ranks), (0, 1, 2), of_sizes))
+        return np.asarray(np.interp(np.log10(ranks), (0, 1, 2), self.shares))
 
-    def shifted(self, sizes: Sequence[int]) -> Shop:
-        """Return the shop as it is for itemsets of these sizes, instead of for pairs."""
-        reach, hold, reach_decay = _SHIFTS[min(sizes[0], 3), len(sizes) > 1]
-        if sizes[0] > 3:
-            hold *= sizes[0] - 2
-        return replace(
-            self,
-            reach=self.reach + reach,
-            hold=self.hold + hold,
-            reach_decay=self.reach_decay + reach_decay,
-        )
-
-    def share_ahead(self, users: int, count: int, log_noise: float, power: float) -> float:
+    def share_ahead(self, count: int, log_noise: float, power: float) -> float:
         """Return the share of the `count` itemsets sought that noise does not let others overtake.
 
         log_noise: the logarithm of its deviation, in units.
         """
-        log_hold = math.log(users) + self.hold - self.hold_decay * math.log(count / _PAIRS)
+        log_hold = math.log(self.users) + self.hold - self.hold_decay * math.log(count / _PAIRS)
         return math.exp(-math.exp(min(power * (log_noise - log_hold), 50.0)))
 
 
-# What is added to reach, hold and reach_decay, by the smallest size sought (3 stands for all larger
-# ones) and whether larger sets are sought as well. Beyond 3, hold is added once more for each item.
+# What is added to reach, hold and reach_decay, by the smallest size sought and whether larger sets
+# are sought as well. Beyond 3, hold is added once more for each item.
 _LARGER = (0.226, -0.893, -0.357)
 _SHIFTS = {
     (1, False): (-0.084, 1.821, 0.366),
     (1, True): (-0.038, 1.182, 0.304),
     (2, False): (0.0, 0.0, 0.0),
-    (2, True): _LARGER,
-    (3, False): _LARGER,
-    (3, True): _LARGER,
 }
 
 # The columns: items, reach, spread, reach_decay, hold, hold_decay; and the shares of the 1st, 10th
@@ -141,26 +128,29 @@ _LEAD_OF_SURE, _SPREAD_OF_SURE = 2.4, 0.8
 _RANKS = 20  # so many ranks stand for all
 
 
-def shop_of(items: float, among: int | None = None) -> Shop:
-    """Return a typical shop.
+def shop_of(sizes: Sequence[int], users: int, items: float, among: int | None = None) -> Shop:
+    """Return a typical shop, as it is for itemsets of these sizes.
 
-    items: how many different items a mean user has bought. among: how many different items there
-    are, if that is public.
+    users, items, among: as in `expected_found`.
     """
     columns = np.array(_SHOPS).T
     columns[_FIRST_SHARE:] = np.log(columns[_FIRST_SHARE:])
     at, places = math.log(items), np.log(columns[0])
     figures = [float(np.interp(at, places, column)) for column in columns[1:]]
     reach, spread, reach_decay, hold, hold_decay, *shares = figures
-    shop = Shop(reach, spread, reach_decay, hold, hold_decay, np.reshape(shares, (2, 3)))
-    if among is None:
-        return shop
-    average_share = math.log(min(items / among, 1.0))
-    return replace(
-        shop,
-        reach=max(shop.reach, average_share),
-        hold=max(shop.hold, math.log(_PAIR_HOLD) + 2 * average_share),
-        shares=np.maximum(shop.shares, [[average_share], [2 * average_share]]),
+    average_share = -math.inf
+    if among is not None:
+        average_share = math.log(min(items / among, 1.0))
+    reach_shift, hold_shift, decay_shift = _SHIFTS.get((sizes[0], len(sizes) > 1), _LARGER)
+    is_larger = sizes[0] > 1
+    return Shop(
+        users,
+        max(reach, average_share) + reach_shift,
+        spread,
+        reach_decay + decay_shift,
+        max(hold, math.log(_PAIR_HOLD) + 2 * average_share) + hold_shift * max(sizes[0] - 2, 1),
+        hold_decay,
+        np.maximum(np.reshape(shares, (2, 3))[int(is_larger)], average_share * (1 + is_larger)),
     )
 
 
@@ -185,16 +175,16 @@ def typical_items(name: str, items: float, *, least: int) -> float:
     )
 
 
-def with_list(request: Request, items: int = _LISTED_ITEMS) -> Request:
-    """Return the same request with a public list of that size, if the mechanism is left to
-    "auto".
+def with_list(request: Request, items: int | None) -> Request:
+    """Return the same request with a public list of that size, or of a usual one, if the mechanism
+    is left to "auto".
     """
     return request.with_options(
         {
-            "catalogue": range(items),
+            "catalogue": range(items or _LISTED_ITEMS),
             "universe_size": None,
-            "supports": request.supports_share is not None,
-            "supports_share": request.supports_share,
+            "supports": request.supports_share > 0,
+            "supports_share": request.supports_share or None,
             "known": None,
             "max_rank": None,
             "rules": False,
@@ -220,39 +210,36 @@ def expected_found(
     target = request.target
     if target.min_support is not None or request.public.max_basket is not None:
         return None
-    shares: list[float] = []
-    plan, shop = plan_of(request), shop_of(items, among)
+    plan = plan_of(request)
     half_width = 0
     if not target.keep_all:
         half_width = plan.half_width(target.most_supports)
-    for selection in plan.selections:
-        run = selection.run
+    shares = []
+    # Levelwise has one selection for all sizes.
+    for sizes, selection in zip(target.groups, cycle(plan.selections), strict=False):
+        shop, run = shop_of(sizes, units, items, among), selection.run
         if isinstance(run, Levelwise):
-            for sizes in target.groups:
-                shares.append(_found_by_levels(run, sizes, units, shop, half_width))
+            shares.append(_found_by_levels(run, shop, half_width))
         elif isinstance(run, TopK) and request.mechanism.name in _PICKED:
-            shares.append(_found_by_selections(selection, run, request, units, shop))
+            shares.append(_found_by_selections(run, selection, shop))
         else:
             return None
     return sum(shares) / len(shares)
 
 
-def _found_by_levels(
-    run: Levelwise, sizes: tuple[int, ...], users: int, shop: Shop, half_width: int
-) -> float:
+def _found_by_levels(run: Levelwise, shop: Shop, half_width: int) -> float:
     """Return the share of the itemsets sought that levelwise finds and releases."""
     budget, recipe, count = run.budget, run.recipe, run.sought.count
-    shop = shop.shifted(sizes)
     variance = budget.variance(recipe.items, 1)
     need = _LISTED_SIGMAS * math.sqrt(variance)
     if run.items_delta is not None:
         need = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
-    weight = math.log(users) + shop.reach - shop.reach_decay * math.log(count / _PAIRS)
+    weight = math.log(shop.users) + shop.reach - shop.reach_decay * math.log(count / _PAIRS)
     items_go_on = NormalDist(math.log(need), shop.spread).cdf(weight)
     log_noise = math.log(budget.variance(recipe.second, 1)) / 2
-    share_found = items_go_on * shop.share_ahead(users, count, log_noise, _POWER)
+    share_found = items_go_on * shop.share_ahead(count, log_noise, _POWER)
     ranks = np.geomspace(1, count, _RANKS)
-    supports = users * np.exp(shop.top_shares(sizes, ranks))
+    supports = shop.users * np.exp(shop.top_shares(ranks))
     return share_found * _share_that_comes_out(ranks, supports, log_noise, half_width)
 
 
@@ -280,21 +267,17 @@ def _share_that_comes_out(
     return 1 - none_is_sure * (1 - share_above)
 
 
-def _found_by_selections(
-    selection: Selection, run: TopK, request: Request, users: int, shop: Shop
-) -> float:
+def _found_by_selections(run: TopK, selection: Selection, shop: Shop) -> float:
     """Return the share of the itemsets sought that selections find one by one."""
-    lists_items, sizes = request.public.lists_items, selection.sizes
-    candidates = selection.candidates if lists_items else None
-    need = prospects(run.mechanism, 0.5, candidates).support
+    mechanism, is_listed = run.mechanism, selection.public.named
+    need = prospects(mechanism, 0.5, selection.public.candidates if is_listed else None).support
     if need is None:
         return 0.0
-    half, spread = _PICKS_HALF[lists_items]
-    log_support = math.log(users) + float(shop.top_shares(sizes, run.count))
+    half, spread = _PICKS_HALF[is_listed]
+    log_support = math.log(shop.users) + float(shop.top_shares(run.count))
     is_chosen = NormalDist(math.log(need) + half, spread).cdf(log_support)
-    rate = exponential_rate(run.mechanism.epsilon, request.promise.neighbors)
-    log_noise = _PICKS_SCALE - math.log(rate)
-    return is_chosen * shop.shifted(sizes).share_ahead(users, run.count, log_noise, _PICKS_POWER)
+    rate = exponential_rate(mechanism.epsilon, mechanism.neighbors)
+    return is_chosen * shop.share_ahead(run.count, _PICKS_SCALE - math.log(rate), _PICKS_POWER)
 
 
 # A forecast is not printed below a release if it is off by more than this share of what was sought.
@@ -324,10 +307,10 @@ def list_gain(
         return None
     gain = "A public product list finds more"
     listed = without = None
-    if units is not None and units >= 1:
+    if units:
         # A request may not go with a list, or a share of the budget be out of range.
         with suppress(ParameterError):
-            listed_request = with_list(request, among or _LISTED_ITEMS)
+            listed_request = with_list(request, among)
             listed = expected_found(listed_request, units, user_items, among)
             without = expected_found(request, units, user_items, among)
     if listed is not None and without is not None:
@@ -353,23 +336,13 @@ def _gain_in_words(request: Request, listed: float, without: float) -> str:
     )
 
 
-def usual_list_gain(
-    units: int, *, user_items: float = USUAL_ITEMS, among: int | None = None
-) -> Marked | None:
+def usual_list_gain(units: int, user_items: float, among: int) -> Marked | None:
     """Return what a list would bring users where nothing was asked for yet: the 50 most frequent
     pairs, by default.
 
     units, user_items, among: as in `list_gain`.
     """
-    request = request_of(
-        by_user=True,
-        supports=True,
-        mechanism="levelwise",
-        top=USUAL_TOP,
-        epsilon=options.EPSILON,
-        delta=options.DELTA,
-        neighbors=options.NEIGHBORS,
-    )
+    request = request_of(by_user=True, supports=True, mechanism="levelwise", top=USUAL_TOP)
     return list_gain(request, units=units, user_items=user_items, among=among)
 
 
@@ -408,8 +381,19 @@ NOTES = (
 )
 
 
+class TabularPlan(Tabular):
+    """What plans of both kinds share: for how many itemsets they are, and how they are shown."""
+
+    top: int | tuple[int, ...]
+
+    @property
+    def tops(self) -> tuple[int, ...]:
+        """For how many itemsets it is, ascending."""
+        return (self.top,) if isinstance(self.top, int) else self.top
+
+
 @dataclass(frozen=True, repr=False)
-class CustomerPlan(Tabular):
+class CustomerPlan(TabularPlan):
     """What share of the true top is found where customers are protected, with noisy supports.
 
     top: how many itemsets, or several such numbers.
@@ -430,11 +414,6 @@ class CustomerPlan(Tabular):
     expected_found: dict[str, dict[str, float | tuple[float, ...]]]
 
     @property
-    def tops(self) -> tuple[int, ...]:
-        """The numbers of itemsets, ascending."""
-        return (self.top,) if isinstance(self.top, int) else self.top
-
-    @property
     def title(self) -> str:
         """What was asked, in words."""
         return (
@@ -447,21 +426,21 @@ class CustomerPlan(Tabular):
     @property
     def row_names(self) -> tuple[str, ...]:
         """What names a row: the neighbour relation and, if there are several, the number sought."""
-        return ("neighbours",) if len(self.tops) == 1 else ("neighbours", "top")
+        return ("neighbours", "top")[: len(self.tops)]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """What `row_names` says, and the shares without a list and with one, in words."""
         rows = []
         for relation, shares in self.expected_found.items():
-            for place, top in enumerate(self.tops):
-                names = (relation, f"{top:,}")[: len(self.row_names)]
-                of_top = [share[place] for share in map(_each, shares.values())]
+            columns = map(np.atleast_1d, shares.values())
+            for top, *of_top in zip(self.tops, *columns, strict=True):
+                names = (relation, f"{top:,}")[: len(self.tops)]
                 rows.append((*names, *(f"{100 * share:.0f} %" for share in of_top)))
         return rows
 
     def table(self) -> Table:
-        """Return what a session and a notebook show."""
+        """Return the shares by neighbour relation, without a list and with one."""
         columns = (*self.row_names, "without a product list", "with one")
         return Table(self.title, columns, self.rows, NOTES)
 
@@ -469,10 +448,6 @@ class CustomerPlan(Tabular):
         """Return plain values: one key per field."""
         plain: JsonObject = asdict(self)
         return plain | {"sizes": list(self.sizes)}
-
-
-def _each(share: float | tuple[float, ...]) -> tuple[float, ...]:
-    return share if isinstance(share, tuple) else (share,)
 
 
 def plan_customers(
@@ -495,7 +470,6 @@ def plan_customers(
     if universe_size is not None:
         universe_size = whole_number("universe_size", universe_size, least=2, most=10_000_000)
     units = public_integer("units", values["units"])
-    tops = (top,) if isinstance(top, int) else top
     whole = request_of(
         by_user=True,
         supports=True,
@@ -507,28 +481,25 @@ def plan_customers(
     )
     target = whole.target
     items = typical_items("user_items", user_items, least=target.sizes[-1])
-    expected: dict[str, dict[str, float | tuple[float, ...]]] = {}
-    for relation in (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE):
-        shares: dict[str, list[float]] = {}
-        for number in tops:
-            request = whole.with_options({"neighbors": relation.value, "top": number})
-            listed = with_list(request, universe_size or _LISTED_ITEMS)
-            for name, planned in (("no list", request), ("list", listed)):
-                share = expected_found(planned, units, items, universe_size)
-                if share is not None:
-                    shares.setdefault(name, []).append(round(share, 4))
-        expected[relation.value] = {
-            name: found[0] if isinstance(top, int) else tuple(found)
-            for name, found in shares.items()
-        }
+
+    def shares(requests: Iterable[Request]) -> float | tuple[float, ...]:
+        estimates = (expected_found(request, units, items, universe_size) for request in requests)
+        rounded = tuple(round(estimate or 0.0, 4) for estimate in estimates)
+        return rounded[0] if isinstance(top, int) else rounded
+
+    expected, tops = {}, (top,) if isinstance(top, int) else top
+    for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
+        requests = [whole.with_options({"neighbors": relation, "top": number}) for number in tops]
+        listed = [with_list(request, universe_size) for request in requests]
+        expected[relation] = {"no list": shares(requests), "list": shares(listed)}
     return CustomerPlan(
         units=units,
         user_items=items,
         top=top,
         sizes=target.sizes,
         union=target.union,
-        epsilon=float(Exact(values["epsilon"])),
-        delta=float(Exact(values["delta"])),
+        epsilon=float(Exact(whole.budget.loss)),
+        delta=float(Exact(whole.budget.delta)),
         universe_size=universe_size,
         expected_found=expected,
     )

@@ -5,26 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from typing import Any, Unpack, overload
 
 from fim_private import options
-from fim_private.display import JsonObject, Table, Tabular
+from fim_private.counting.source import UNKNOWN, SizedUniverse, Universe
+from fim_private.display import JsonObject, Table
 from fim_private.dp.arguments import (
     exact_fraction,
     flag,
     whole_number,
 )
-from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, least_in_words
-from fim_private.dp.neighbors import exact_neighbors
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon
 from fim_private.errors import Marked, ParameterError, parameter, shown
-from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
+from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.needs import Prospects, prospects
+from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import filled, takes
@@ -32,13 +30,14 @@ from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
     USUAL_TOP,
     CustomerPlan,
+    TabularPlan,
     enumerated,
     list_gain,
     plan_customers,
     typical_items,
 )
 from fim_private.request.allocation import plan_of
-from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.groups import Promise, PublicFacts, Target, range_of
 from fim_private.request.request import (
     Request,
     listed,
@@ -46,7 +45,6 @@ from fim_private.request.request import (
     public_number,
     request_of,
 )
-from fim_private.spectrum import candidate_itemsets
 
 _LARGEST_ADVISED = 10  # the largest epsilon that is advised
 _LARGEST_RANK = 10**30  # more ranks than there can be itemsets
@@ -93,7 +91,7 @@ class PlannedMechanism:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Tabular):
+class Plan(TabularPlan):
     """What each mechanism takes with these parameters, which are those of plan(), checked, and
     which one to use.
     """
@@ -112,11 +110,6 @@ class Plan(Tabular):
     max_baskets: int | None
     max_rank: int | None
     confidence: float
-
-    @property
-    def tops(self) -> tuple[int, ...]:
-        """How many itemsets are planned for, ascending."""
-        return (self.top,) if isinstance(self.top, int) else self.top
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -165,7 +158,7 @@ class Plan(Tabular):
                 figures.append(mechanism.required_margin_tied)
             most = math.inf
             if None not in figures:
-                most = max(figure for figure in figures if figure is not None)
+                most = max(filter(None, figures))
             is_short = mechanism.feasible is False
             return bool(mechanism.missing), is_short, most, len(mechanism.needs)
 
@@ -216,8 +209,8 @@ class Plan(Tabular):
         return list_gain(request, units=self.units, user_items=self.typical_basket)
 
     def table(self) -> Table:
-        """Of one itemset all mechanisms, the recommended one first; of many the one recommended for
-        each top.
+        """Return all mechanisms of one itemset, the recommended one first; of many itemsets the
+        mechanism recommended for each top.
         """
         rows, tops = [self.best(top) for top in self.tops], [f"{top:,}" for top in self.tops]
         if self.tops == (1,):
@@ -237,7 +230,7 @@ class Plan(Tabular):
         text_columns = [
             place for place, name in enumerate(filled) if name in ("mechanism", "lacks")
         ]
-        notes = [str(note) for note in (self.reason, self.list_gain) if note is not None]
+        notes = [*map(str, filter(None, (self.reason, self.list_gain)))]
         return Table(
             self.title,
             [*filled],
@@ -279,86 +272,73 @@ class Plan(Tabular):
         """Return what a mechanism needs to find an itemset among the `top`, if it can run."""
         needs = self._needs(spec)
         missing = tuple(name for name, is_there in needs.items() if not is_there)
+        planned = PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
         if missing:
-            return PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
-        request = self._request(spec, top)
-        selections = self._selections(request)
-        release = plan_of(request, selections)
-        run, candidates = release.selections[0].run, selections[-1].candidates
-        items = self.typical_basket or 0
-        needed = run_needs(run, self.confidence, candidates=candidates, items=items)
-        assert needed is not None
+            return planned
+        release = plan_of(self._request(spec, top))
+        match release.selections[0].run:
+            case Levelwise() as run:
+                level = LevelNeeds.of(run, self.typical_basket or 0, self.confidence)
+                planned = replace(
+                    planned,
+                    required_support=level.support,
+                    required_margin=level.margin,
+                    item_support=math.ceil(level.item_support),
+                    step=level.limit,
+                )
+            case TopK(mechanism):
+                candidates = release.selections[-1].public.candidates
+                needed = prospects(mechanism, self.confidence, candidates)
+                planned = replace(
+                    planned, required_support=needed.support, required_margin=needed.margin
+                )
+                if top == 1:
+                    planned = replace(
+                        planned,
+                        required_margin_tied=needed.margin_tied,
+                        expected_regret=needed.regret,
+                    )
         half_width = share = feasible = None
         if self.supports:
-            half_width = release.half_width(request.target.sought)
+            half_width = release.half_width(release.target.sought)
+        support = planned.required_support
         if self.units is not None:
-            feasible = needed.support is not None and needed.support <= self.units
-        if self.units is not None and needed.support is not None:
-            share = 100 * needed.support / self.units
-        planned = PlannedMechanism(
-            spec.name,
-            top,
-            required_support=needed.support,
-            required_share=share,
-            required_margin=needed.margin,
-            half_width=half_width,
-            feasible=feasible,
-            needs=tuple(needs),
-        )
-        if isinstance(run, Levelwise):
-            level = LevelNeeds.of(run, items, self.confidence)
-            return replace(planned, item_support=math.ceil(level.item_support), step=level.limit)
-        if top == 1:
-            return replace(
-                planned, required_margin_tied=needed.margin_tied, expected_regret=needed.regret
-            )
-        return planned
+            feasible = False
+            if support is not None:
+                share, feasible = 100 * support / self.units, support <= self.units
+        return replace(planned, required_share=share, half_width=half_width, feasible=feasible)
 
     def _needs(self, spec: MechanismSpec) -> dict[str, bool]:
         """Return the public parameters that a mechanism needs, and whether each is there."""
-        needs: dict[str, bool] = {}
-        if spec.universe is not UniverseNeed.UNKNOWN:
-            needs["catalogue of all items"] = self.universe_size is not None
-        if spec.rank_cap is RankCap.CANDIDATES:
-            needs["public rank cap"] = True  # there is a usual one
-        is_capped = spec.basket_cap is BasketCap.NEEDED
-        if spec.basket_cap is BasketCap.OPTIONAL:
-            is_capped = self.max_basket is not None  # an optional cap counts where it is given
-        if is_capped:
-            needs["cap on basket size"] = self.max_basket is not None
-            if self.max_baskets is not None:
-                needs["cap on baskets per unit"] = True
-        if spec.spends_delta and not self.delta:
-            needs["delta above 0"] = False
-        if spec.composed:
-            needs["items of a typical basket"] = self.typical_basket is not None
-        return needs
+        has_cap = self.max_basket is not None
+        # An optional cap counts where it is given.
+        is_capped = spec.basket_cap is BasketCap.NEEDED or (
+            has_cap and spec.basket_cap is BasketCap.OPTIONAL
+        )
+        has_list = self.universe_size is not None
+        has_typical_basket = self.typical_basket is not None
+        needs = (
+            ("catalogue of all items", spec.universe is not UniverseNeed.UNKNOWN, has_list),
+            ("public rank cap", spec.rank_cap is RankCap.CANDIDATES, True),  # there is a usual one
+            ("cap on basket size", is_capped, has_cap),
+            ("cap on baskets per unit", is_capped and self.max_baskets is not None, True),
+            ("delta above 0", spec.spends_delta and not self.delta, False),
+            ("items of a typical basket", spec.composed, has_typical_basket),
+        )
+        return {name: is_there for name, is_needed, is_there in needs if is_needed}
 
     def _request(self, spec: MechanismSpec, top: int) -> Request:
-        """Return the request for that many itemsets, without the list of items that is planned."""
-        supports_share = spec.supports_share(self.neighbors) if self.supports else None
-        budget = PrivacyBudget(exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta))
+        """Return the request for that many itemsets. The list of items need not exist yet."""
+        universe: Universe = UNKNOWN
+        if self.universe_size is not None and spec.universe is not UniverseNeed.UNKNOWN:
+            universe = SizedUniverse(self.universe_size, is_listed=True)
         return Request(
             Target(self.sizes, top, self.union),
-            PublicFacts(
-                max_rank=self.max_rank, max_basket=self.max_basket, max_baskets=self.max_baskets
-            ),
-            Promise(budget, self.neighbors),
+            PublicFacts(universe, self.max_rank, self.max_basket, self.max_baskets),
+            Promise.of(vars(self)),
             spec,
-            supports_share=supports_share,
+            supports_share=spec.supports_share(self.neighbors) if self.supports else Fraction(0),
         )
-
-    def _selections(self, request: Request) -> list[PublicParameters]:
-        """Return what is public about each selection, with the list that is planned for."""
-        selections = request.selection_parameters()
-        universe_size = self.universe_size
-        if universe_size is None or request.mechanism.universe is UniverseNeed.UNKNOWN:
-            return selections
-        listed = []
-        for public in selections:
-            numbers = (candidate_itemsets(universe_size, size, "") for size in public.sizes)
-            listed.append(replace(public, candidates=sum(numbers), named=True))
-        return listed
 
     def _reason(self, best: PlannedMechanism) -> str:
         chance = percent(100 * self.confidence)
@@ -487,14 +467,12 @@ def plan(
     ('limited-domain', 25)
     """
     values = filled("plan", PlanOptions, parameters)
-    if values["epsilon"] is None:
-        values["epsilon"] = options.EPSILON
-    neighbors = exact_neighbors(values["neighbors"]).value
+    promise = Promise.of(values)
     if user_items is not None:
         return plan_customers(
             user_items, values, _numbers_of(USUAL_TOP if values["top"] is None else values["top"])
         )
-    sizes, delta = parse_sizes(values["size"]), exact_delta_or_zero(values["delta"])
+    sizes = parse_sizes(values["size"])
     union = flag("union", values["union"])
     if union and len(sizes) == 1:
         raise ParameterError(
@@ -508,14 +486,14 @@ def plan(
     if supports is None:
         supports = max(listed(numbers)) > 1
     planned = Plan(
-        size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        size=range_of(sizes),
         top=numbers,
         union=union,
         supports=flag("supports", supports),
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
-        epsilon=float(Exact(exact_epsilon(values["epsilon"]))),
-        delta=float(Exact(delta)),
-        neighbors=neighbors,
+        epsilon=float(Exact(promise.budget.loss)),
+        delta=float(Exact(promise.budget.delta)),
+        neighbors=str(promise.neighbors),
         confidence=float(exact_fraction("confidence", values["confidence"])),
         units=public_number("units", values),
         universe_size=public_number("universe_size", values),
@@ -526,7 +504,7 @@ def plan(
     _check_public(planned, sizes[-1])
     how_to_list = f"{parameter('universe_size')}, how many it has"
     has_list = planned.universe_size is not None
-    registry.check_delta(delta, None, listed=has_list, give=how_to_list)
+    registry.check_delta(promise.budget.delta, None, listed=has_list, give=how_to_list)
     assert planned.mechanisms  # raises for what cannot be planned
     return planned
 
@@ -535,10 +513,10 @@ def _numbers_of(top: object) -> int | tuple[int, ...]:
     """Return the number of itemsets that is planned for or, of several, all in ascending order."""
     numbers = [*islice(listed(top), _MOST_TOPS + 1)]
     tops = {whole_number("top", number, least=1, most=_LARGEST_TOP) for number in numbers}
-    if not tops:
-        raise ParameterError(f"{parameter('top')} must hold at least one number")
-    if len(numbers) > _MOST_TOPS:
-        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
+    if not 0 < len(numbers) <= _MOST_TOPS:
+        raise ParameterError(
+            f"{parameter('top')} must hold at least one number, and at most {_MOST_TOPS}"
+        )
     return tuple(sorted(tops)) if isinstance(top, Iterable) else min(tops)
 
 
@@ -556,9 +534,6 @@ def _check_public(planned: Plan, size: int) -> None:
         raise ParameterError(
             f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(most)}"
         )
-    for number in (planned.universe_size, most):
-        if number is not None:
-            candidate_itemsets(number, size, "universe_size")
 
 
 def plan_grid(epsilons: Sequence[float], **parameters: Unpack[PlanOptions]) -> tuple[Plan, ...]:
@@ -570,21 +545,3 @@ def plan_grid(epsilons: Sequence[float], **parameters: Unpack[PlanOptions]) -> t
         parameters["epsilon"] = epsilon
         plans.append(plan(**parameters))
     return tuple(plans)
-
-
-def run_needs(
-    run: TopK | Levelwise | LevelwiseThreshold,
-    confidence: float,
-    *,
-    candidates: int | None,
-    items: float,
-) -> Prospects | None:
-    """Return what a run takes to find an itemset, in units; None where that is not known. items: of
-    a typical unit.
-    """
-    if isinstance(run, TopK):
-        return prospects(run.mechanism, confidence, candidates)
-    if isinstance(run, LevelwiseThreshold) or run.items_delta is None:
-        return None
-    level = LevelNeeds.of(run, items, confidence)
-    return Prospects(level.support, None, level.margin, None)

@@ -21,6 +21,7 @@ from fim_private.release.chart import BarChart, draw
 from fim_private.release.files import Published
 from fim_private.release.picture import chart_of
 from fim_private.release.rules import Rules, RulesBySegment, rules_of
+from fim_private.request.groups import range_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
@@ -229,7 +230,7 @@ class Release(Published):
     @property
     def size(self) -> int | str:
         """The size of the itemsets, or a range such as "2-4"."""
-        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+        return range_of(self.sizes)
 
     @property
     def decimals(self) -> int:

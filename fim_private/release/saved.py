@@ -269,10 +269,10 @@ def _object(fields: JsonObject, table: str, place: str) -> object:
 def _noise(
     kind: str, parameter: Fraction, half_width: int, of_units: Fraction | None = None
 ) -> SupportNoise:
-    """Return noise. For how many supports it is enough, and what it costs, is not saved."""
+    """Return noise. For how many supports it is enough is not saved."""
     if (kind == NoiseKind.TWO_NORMALS) != (of_units is not None):
         raise _FieldError("of_units", f"must be there for {NoiseKind.TWO_NORMALS}, and no other")
-    return SupportNoise(NoiseKind(kind), parameter, half_width, 1, None, of_units)
+    return SupportNoise(NoiseKind(kind), parameter, half_width, 1, of_units)
 
 
 def _period(name: str) -> str:

@@ -41,7 +41,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from fim_private.counting.source import Catalogue
 from fim_private.dp.accountant import Step, StepComposition
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact
@@ -51,8 +50,9 @@ from fim_private.levelwise.levelwise import levelwise
 from fim_private.levelwise.recipe import Sought
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
-from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
+from fim_private.mechanisms.top_k import TopK, is_bounded_range
+from fim_private.request.groups import Target
+from fim_private.request.plan import ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
 
 _NOTHING = Fraction(0)
@@ -78,35 +78,27 @@ def _budget_name(budget: PrivacyBudget) -> str:
     return parameter(name)
 
 
-def plan_of(request: Request, selections: Sequence[PublicParameters] | None = None) -> ReleasePlan:
+def plan_of(request: Request) -> ReleasePlan:
     """Return the plan of a request.
 
     supports_share and count_share of the budget go to these steps, the rest in equal parts to the
     selections. Raises ParameterError for a mechanism that lacks what must be public, and for a step
     that is out of range.
-
-    Args:
-        request: What is asked for.
-        selections: What is public of each selection, if a catalogue is planned for that nobody
-            has yet; None for what follows from the request.
     """
     if request.mechanism.composed:
         return _by_gaussian_composition(request)
-    if selections is None:
-        selections = request.selection_parameters()
+    public = request.selection_parameters()
     if request.budget.rho is not None:
-        return _by_zcdp_composition(request, selections)
-    basic = _by_basic_composition(request, selections)
+        return _by_zcdp_composition(request, public)
+    basic = _by_basic_composition(request, public)
     all_are_bounded = all(is_bounded_range(run.mechanism) for run in basic.top_k_runs)
     if not request.budget.delta or not all_are_bounded:
         return basic
-    concentrated = _by_zcdp_composition(request, selections)
-    most_supports = request.target.top * len(selections)
 
     def needed(plan: ReleasePlan) -> float:
-        return max(run.margin for run in plan.top_k_runs) + plan.half_width(most_supports)
+        return max(run.margin for run in plan.top_k_runs) + plan.half_width(request.target.sought)
 
-    return concentrated if needed(concentrated) < needed(basic) else basic
+    return min(basic, _by_zcdp_composition(request, public), key=needed)
 
 
 def plan_of_given(
@@ -128,15 +120,18 @@ def plan_of_given(
         with_count: Whether the number of units is a step of its own.
         joint_noise: Whether normal noise gives the number of units with the supports.
     """
+    target = Target(sizes, number, union=True, keep_all=True)
     count_share = COUNT_SHARE if with_count else _NOTHING
     plans = []
     if budget.epsilon is not None:
-        steps = _sharing_epsilon(_extra_steps(sizes, 1 - count_share, count_share), budget.epsilon)
-        if budget.delta and not joint_noise:  # two normals have a plan of their own
-            normal = replace(steps[0], delta=Exact(budget.delta))
-            if noise_of(normal, number).half_width < noise_of(steps[0], number).half_width:
-                steps[0] = normal
-        plans.append(ReleasePlan(tuple(steps), budget, StepComposition.BASIC, most_supports=number))
+        supports, *count = (
+            replace(step, epsilon=Exact(budget.epsilon * step.fraction), delta=Exact(0))
+            for step in _extra_steps(sizes, 1 - count_share, count_share)
+        )
+        if not joint_noise:  # two normals have a plan of their own
+            delta = _delta_for_supports(supports, budget.delta, number)
+            supports = replace(supports, delta=Exact(delta))
+        plans.append(ReleasePlan((supports, *count), budget, StepComposition.BASIC, target))
     if budget.epsilon is None or (budget.delta and (with_count or joint_noise)):
         if joint_noise:
             count_share = _NOTHING
@@ -146,11 +141,7 @@ def plan_of_given(
         )
         plans.append(
             ReleasePlan(
-                tuple(steps),
-                budget,
-                StepComposition.GAUSSIAN,
-                joint_noise=joint_noise,
-                most_supports=number,
+                tuple(steps), budget, StepComposition.GAUSSIAN, target, joint_noise=joint_noise
             )
         )
     plan = min(plans, key=lambda plan: plan.half_width(number))
@@ -160,129 +151,112 @@ def plan_of_given(
     return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *count))
 
 
-def _sharing_epsilon(steps: Iterable[Step], epsilon: Fraction) -> list[Step]:
-    """Return the steps with their shares of an ε. They spend no δ as yet."""
-    return [replace(step, epsilon=Exact(epsilon * step.fraction), delta=Exact(0)) for step in steps]
-
-
 def _sharing_mu_squared(steps: Iterable[Step], mu_squared: Fraction) -> list[Step]:
     """Return the steps with their shares of a μ²."""
     return [replace(step, mu_squared=Exact(mu_squared * step.fraction)) for step in steps]
 
 
 def _extra_steps(
-    sizes: tuple[int, ...], supports_share: Fraction | None, count_share: Fraction | None
+    sizes: tuple[int, ...], supports_share: Fraction, count_share: Fraction
 ) -> list[Step]:
     """Return the steps for supports and for the number of units, as far as they have a share."""
-    steps = [
-        Step("supports", sizes, supports_share or _NOTHING),
-        Step("count", (), count_share or _NOTHING),
-    ]
+    steps = [Step("supports", sizes, supports_share), Step("count", (), count_share)]
     return [step for step in steps if step.fraction]
 
 
-def _steps_of(request: Request, selections: Sequence[Selection]) -> list[Step]:
-    """Return what the budget of a request is used for: selections, supports, number of units."""
-    share_of_each = request.search_share / len(selections)
-    steps: list[Step] = []
-    for selection in selections:
-        run = selection.run
-        if isinstance(run, TopK):
-            steps.append(Step("selection", selection.sizes, share_of_each, choices=run.choices))
-        else:
-            steps += [replace(step, fraction=share_of_each * step.fraction) for step in run.steps]
-    target = request.target
-    return steps + _extra_steps(target.sizes, request.supports_share, request.count_share)
-
-
-def _selections_of(
+def _plan_of_runs(
     request: Request,
-    selections: Sequence[PublicParameters],
-    composed: Callable[[Build, int], TopK],
-) -> tuple[Selection, ...]:
-    """Return the selections that pick itemsets one by one.
+    public: Sequence[PublicParameters],
+    runs: Sequence[TopK],
+    composition: StepComposition,
+    spending: Callable[[Step], Step],
+    *,
+    joint_noise: bool,
+    names_delta: Fraction = _NOTHING,
+) -> ReleasePlan:
+    """Return the plan that selects itemsets one by one, with equal shares for several selections.
 
-    composed: returns so many choices by a mechanism that is built, within their share of the
-    budget.
+    Args:
+        request: What is asked for.
+        public: What is public of each selection.
+        runs: What each selection runs.
+        composition: How the steps add up.
+        spending: Returns a step with what it spends of the budget.
+        joint_noise: Whether normal noise on supports gives the number of units as well.
+        names_delta: δ₀.
     """
-    return tuple(
-        Selection(
-            composed(partial(registry.build, request.mechanism, public=public), public.top),
-            public.sizes,
-            request.counted_universe,
-            public.max_basket is not None,
-        )
-        for public in selections
+    target, universe = request.target, request.counted_universe
+    share = request.search_share / len(runs)
+    selections, steps = [], []
+    for facts, run in zip(public, runs, strict=True):
+        selections.append(Selection(run, facts, universe))
+        steps.append(Step("selection", facts.sizes, share, choices=run.choices))
+    steps += _extra_steps(target.sizes, request.supports_share, request.count_share)
+    return ReleasePlan(
+        tuple(map(spending, steps)),
+        request.budget,
+        composition,
+        target,
+        tuple(selections),
+        names_delta,
+        joint_noise,
     )
 
 
 def _by_basic_composition(request: Request, public: Sequence[PublicParameters]) -> ReleasePlan:
     """Split (ε, δ) by basic composition. δ is spent only where it is needed."""
-    epsilon, number = request.budget.epsilon, len(public)
+    budget, number, share = request.budget, len(public), request.supports_share
+    epsilon = budget.epsilon
     assert epsilon is not None
-    supports_delta = _delta_for_supports(request, epsilon, request.target.top * number)
+    supports_delta = _NOTHING
+    if share:
+        supports_delta = _delta_for_supports(
+            Step("supports", (), share, Exact(epsilon * share)),
+            budget.delta * share,
+            request.target.sought,
+            joint=request.has_joint_noise,
+        )
     joint_noise = request.has_joint_noise and supports_delta > 0
     if joint_noise:
         request = request.without_count_step()
-    delta = (request.budget.delta - supports_delta) / number
+    delta = (budget.delta - supports_delta) / number
     selection_epsilon = epsilon * request.search_share / number
-    selections = _selections_of(
-        request,
-        public,
-        lambda build, top: TopK.by_basic_composition(build, top, selection_epsilon, delta),
-    )
-    steps = _sharing_epsilon(_steps_of(request, selections), epsilon)
-    plan = _plan_with(request, steps, StepComposition.BASIC, selections, joint_noise=joint_noise)
+    runs = [
+        TopK.by_basic_composition(
+            partial(registry.build, request.mechanism, public=facts),
+            facts.top,
+            selection_epsilon,
+            delta,
+        )
+        for facts in public
+    ]
     deltas = {"supports": supports_delta}
-    if any(run.mechanism.cost.delta for run in plan.top_k_runs):
+    if any(run.mechanism.cost.delta for run in runs):
         deltas["selection"] = delta
-    return replace(
-        plan,
-        steps=tuple(
-            replace(step, delta=Exact(deltas.get(step.purpose, _NOTHING))) for step in plan.steps
-        ),
+
+    def spending(step: Step) -> Step:
+        its_delta = Exact(deltas.get(step.purpose, _NOTHING))
+        return replace(step, epsilon=Exact(epsilon * step.fraction), delta=its_delta)
+
+    return _plan_of_runs(
+        request, public, runs, StepComposition.BASIC, spending, joint_noise=joint_noise
     )
 
 
-def _plan_with(
-    request: Request,
-    steps: Sequence[Step],
-    composition: StepComposition,
-    selections: tuple[Selection, ...],
-    *,
-    joint_noise: bool,
-    names_delta: Fraction = _NOTHING,
-) -> ReleasePlan:
-    """Return the plan of a request that takes these steps."""
-    target = request.target
-    left_out = LeftOut.UNCLEAR
-    if request.mechanism.composed and target.min_support is None:
-        left_out = LeftOut.UNCLEAR_IF_NONE_IS_SURE
-    if target.keep_all:
-        left_out = LeftOut.NONE
-    return ReleasePlan(
-        tuple(steps),
-        request.budget,
-        composition,
-        selections,
-        names_delta=names_delta,
-        joint_noise=joint_noise,
-        left_out=left_out,
-        min_support=target.min_support,
-        most_supports=target.most_supports,
-    )
+def _delta_for_supports(
+    laplace: Step, delta: Fraction, count: int, *, joint: bool = False
+) -> Fraction:
+    """Return the δ that noise on `count` supports spends: none if Laplace noise is as narrow.
 
-
-def _delta_for_supports(request: Request, epsilon: Fraction, count: int) -> Fraction:
-    """Return the δ that noise on `count` supports spends: none if Laplace noise is as narrow."""
-    share = request.supports_share
-    if not share or not request.budget.delta:
-        return _NOTHING
-    delta = request.budget.delta * share
-    normal = Step("supports", (), share, Exact(epsilon * share), Exact(delta))
-    normal_width = noise_of(normal, count, joint=request.has_joint_noise).half_width
-    laplace_width = noise_of(replace(normal, delta=None), count).half_width
-    return delta if normal_width < laplace_width else _NOTHING
+    Args:
+        laplace: The step for supports with its ε, and without δ.
+        delta: What it may spend.
+        count: How many supports there are.
+        joint: Whether normal noise gives the number of units as well.
+    """
+    normal = replace(laplace, delta=Exact(delta))
+    normal_width = noise_of(normal, count, joint=joint).half_width
+    return delta if normal_width < noise_of(laplace, count).half_width else _NOTHING
 
 
 def _by_zcdp_composition(request: Request, public: Sequence[PublicParameters]) -> ReleasePlan:
@@ -304,18 +278,21 @@ def _by_zcdp_composition(request: Request, public: Sequence[PublicParameters]) -
             f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "
             f"fewer"
         )
-    selections = _selections_of(
+    runs = [
+        TopK.by_zcdp_composition(
+            partial(registry.build, request.mechanism, public=facts),
+            facts.top,
+            selection_rho,
+            names_delta / number,
+        )
+        for facts in public
+    ]
+    return _plan_of_runs(
         request,
         public,
-        lambda build, top: TopK.by_zcdp_composition(
-            build, top, selection_rho, names_delta / number
-        ),
-    )
-    return _plan_with(
-        request,
-        [replace(step, rho=Exact(rho * step.fraction)) for step in _steps_of(request, selections)],
+        runs,
         StepComposition.ZCDP,
-        selections,
+        lambda step: replace(step, rho=Exact(rho * step.fraction)),
         joint_noise=joint_noise,
         names_delta=names_delta,
     )
@@ -327,13 +304,13 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     One run of levelwise is for all sizes.
     """
     target, universe = request.target, request.counted_universe
-    request.selection_parameters()  # raises for a catalogue that is too small for a size
+    public = request.selection_of(target.sizes)
     sought = Sought(
         sizes=target.sizes,
         count=target.top,
         union=target.union,
         by_user=request.promise.by_user,
-        listed=isinstance(universe, Catalogue),
+        listed=universe.is_listed,
         epsilon=request.budget.loss,
         neighbors=request.promise.neighbors,
     )
@@ -345,12 +322,15 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         threshold=target.min_support is not None,
         known=target.known,
     )
-    selections = (Selection(run, target.sizes, universe),)
-    return _plan_with(
-        request,
-        _sharing_mu_squared(_steps_of(request, selections), run.budget.mu_squared),
+    share = request.search_share
+    steps = [replace(step, fraction=share * step.fraction) for step in run.steps]
+    steps += _extra_steps(target.sizes, request.supports_share, request.count_share)
+    return ReleasePlan(
+        tuple(_sharing_mu_squared(steps, run.budget.mu_squared)),
+        request.budget,
         StepComposition.GAUSSIAN,
-        selections,
-        joint_noise=request.has_joint_noise,
-        names_delta=run.items_delta or _NOTHING,
+        target,
+        (Selection(run, public, universe),),
+        run.items_delta or _NOTHING,
+        request.has_joint_noise,
     )

@@ -14,7 +14,7 @@ from math import log
 from fim_private import options as defaults
 from fim_private.counting.source import Catalogue
 from fim_private.dp.neighbors import Neighbors
-from fim_private.levelwise.recipe import LARGEST_SIZE
+from fim_private.levelwise.recipe import LARGEST_SIZE, kind_of
 from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
@@ -79,7 +79,7 @@ def automatic_choice(
 def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> Choice:
     """Return the mechanism that needs the smallest margin for one itemset, and spends δ."""
     if isinstance(public.universe, Catalogue):
-        candidates = sum(public.universe.candidates(size) for size in target.sizes)
+        candidates = sum(map(public.universe.candidates, target.sizes))
         # One of K candidates must lead by about ln K / rate, without a list by ln(k / δ) / rate.
         if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(promise.budget.delta):
             return Choice(
@@ -99,12 +99,8 @@ def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> 
     """
     if not promise.by_user or target.min_support is not None:
         return False
-    kind = "pairs"
-    if target.sizes == (1,):
-        kind = "items"
-    elif target.union and target.sizes[0] == 1:
-        kind = "together"
-    if kind == "pairs" and target.sizes[-1] > 2:
+    kind = kind_of(target.sizes, union=target.union)
+    if kind == "larger":
         return False
     sought = target.sought
     if promise.neighbors == Neighbors.REPLACE_ONE:

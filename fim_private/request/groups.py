@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from fim_private import options as defaults
-from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, Universe
+from fim_private.counting.source import UNKNOWN, KnownItemsets, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.options.declaration import OptionValues
 from fim_private.request.supports import MinSupport
+
+
+def range_of(sizes: Sequence[int]) -> int | str:
+    """Return consecutive sizes as they are asked for: one of them, or a range such as "2-4"."""
+    return sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class PublicFacts:
     @property
     def lists_items(self) -> bool:
         """Whether the universe is a public list of items."""
-        return isinstance(self.universe, Catalogue)
+        return self.universe.is_listed
 
     @property
     def has_caps(self) -> bool:
@@ -104,7 +110,9 @@ class Promise:
     units_are_chosen: bool = False
 
     @classmethod
-    def of(cls, values: OptionValues, *, by_user: bool, units_are_chosen: bool) -> Self:
+    def of(
+        cls, values: OptionValues, *, by_user: bool = False, units_are_chosen: bool = False
+    ) -> Self:
         """Return the promise that options of a caller ask for; ParameterError for none."""
         budget = PrivacyBudget.of(
             values["epsilon"], values["delta"], values.get("rho"), otherwise=defaults.EPSILON

@@ -58,15 +58,14 @@ class Itemset:
     def to_dict(self) -> JsonObject:
         """Return plain values; of what is not known, only items and support have keys."""
         items = None if self.items is None else list(self.items)
-        values: JsonObject = {"items": items, "support": self.support}
-        if self.interval is not None:
-            values["interval"] = list(self.interval)
-        if self.exact_interval is not None:
-            values["exact_support"] = self.exact_support
-            values["exact_interval"] = list(self.exact_interval)
-        if self.doubtful is not None:
-            values["doubtful"] = self.doubtful
-        return values
+        known = {
+            "interval": self.interval and list(self.interval),
+            "exact_support": self.exact_support,
+            "exact_interval": self.exact_interval and list(self.exact_interval),
+            "doubtful": self.doubtful,
+        }
+        known = {name: value for name, value in known.items() if value is not None}
+        return {"items": items, "support": self.support} | known
 
 
 # -------------------- itemsets that are public before they are counted: given, or released already
@@ -107,13 +106,14 @@ def subsets_of(itemsets: Collection[Items]) -> list[Items]:
     """Return every subset of these itemsets that is not among them: not empty, each once, the small
     ones first.
     """
-    known = {frozenset(itemset) for itemset in itemsets}
     subsets: dict[frozenset[Item], Items] = {}
     for itemset in itemsets:
         for size in range(1, len(itemset)):
             for subset in combinations(itemset, size):
                 subsets[frozenset(subset)] = subset
-    return sorted((subset for key, subset in subsets.items() if key not in known), key=len)
+    for itemset in itemsets:
+        subsets.pop(frozenset(itemset), None)
+    return sorted(subsets.values(), key=len)
 
 
 def supports_of(itemsets: GivenItemsets, source: SupportSource) -> list[int]:
@@ -181,22 +181,19 @@ class Listed:
     item of the data that it stands for. names: those of the whole list, by item; of a request.
     """
 
-    items: int | None = None
     source: str | None = None
     item: str | None = None
     label: str | None = None
     release: bool = False
     items_are_public: bool = False
     codes: tuple[tuple[str, Item], ...] = ()
+    items: int | None = None
     names: Mapping[Item, str] = field(default_factory=dict, compare=False, repr=False)
 
     def to_dict(self) -> JsonObject:
         """Return plain values; what does not hold has no key."""
-        values: JsonObject = vars(self) | {"codes": dict(self.codes), "items": None, "names": None}
-        values = {name: value for name, value in values.items() if value}
-        if not self.items_are_public:
-            values["items"] = self.items
-        return values
+        values = vars(self) | {"codes": dict(self.codes), "names": None}
+        return {name: value for name, value in values.items() if value}
 
     def sentences(self) -> str:
         """Return that items were listed, and from where."""

@@ -6,18 +6,20 @@ accountant says what it costs, and `run` carries it out.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fim_private.counting.source import Universe, UnknownUniverse
+from fim_private.counting.source import Universe
 from fim_private.dp.accountant import Step, StepComposition, cost_of_steps, zcdp_of_steps
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
+from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import TopK, shortfall
-from fim_private.request.supports import MinSupport, SupportNoise
+from fim_private.request.groups import Target, range_of
+from fim_private.request.supports import SupportNoise
 
 _IN_WORDS = {
     "count": "the number of units",
@@ -35,18 +37,14 @@ def step_in_words(step: Step) -> str:
     """Return what a step is for, in words."""
     if step.purpose != "selection":
         return _IN_WORDS.get(step.purpose, step.purpose)
-    sizes = str(step.sizes[0])
-    if len(step.sizes) > 1:
-        sizes = f"{step.sizes[0]}-{step.sizes[-1]}"
-    return f"selection of size {sizes}"
+    return f"selection of size {range_of(step.sizes)}"
 
 
 def shares_in_words(steps: Iterable[Step]) -> dict[str, Fraction]:
     """Return the share of the budget that each purpose has; levelwise has many steps of one."""
-    shares: dict[str, Fraction] = {}
+    shares: defaultdict[str, Fraction] = defaultdict(Fraction)
     for step in steps:
-        purpose = step_in_words(step)
-        shares[purpose] = shares.get(purpose, Fraction(0)) + step.fraction
+        shares[step_in_words(step)] += step.fraction
     return shares
 
 
@@ -60,8 +58,7 @@ def noise_of(step: Step, count: int, *, joint: bool = False) -> SupportNoise:
     if joint and allows_normal:
         return SupportNoise.with_units(step.normal, count)
     if step.epsilon is not None:
-        delta = Fraction(step.delta) if step.delta else None
-        return SupportNoise.for_budget(Fraction(step.epsilon), delta, count)
+        return SupportNoise.for_budget(Fraction(step.epsilon), Fraction(step.delta or 0), count)
     if step.rho is not None:
         return SupportNoise.for_rho(Fraction(step.rho), count)
     return SupportNoise.for_mu_squared(step.normal, count)
@@ -73,22 +70,13 @@ class Selection:
 
     Attributes:
         run: The mechanism, with its budget and how many itemsets it selects.
-        sizes: The sizes of the itemsets.
+        public: What is public of it: the sizes of the itemsets, and how many are to choose from.
         universe: The public universe of items.
-        is_cut: Whether only some items of long baskets, or some baskets of users, count.
     """
 
     run: TopK | Levelwise | LevelwiseThreshold
-    sizes: tuple[int, ...]
+    public: PublicParameters
     universe: Universe
-    is_cut: bool = False
-
-    @property
-    def candidates(self) -> int | None:
-        """How many itemsets there are to choose from; None if that is not public."""
-        if isinstance(self.universe, UnknownUniverse):
-            return None
-        return sum(map(self.universe.candidates, self.sizes))
 
     def shortfall(self, selections: int = 1) -> int | None:
         """Return the lead, in units, that an itemset left out may have over one selected.
@@ -97,17 +85,9 @@ class Selection:
         of together, >= 1. Returns None if it does not follow from public parameters: for levelwise,
         and if baskets are cut, for an itemset may have more support than was counted.
         """
-        if not isinstance(self.run, TopK) or self.is_cut:
+        if not isinstance(self.run, TopK) or self.public.max_basket is not None:
             return None
-        return shortfall(self.run.mechanism, self.candidates, self.run.count * selections)
-
-
-class LeftOut(StrEnum):
-    """Which of the itemsets found are not released."""
-
-    NONE = "none"
-    UNCLEAR = "unclear"  # those whose interval reaches 0
-    UNCLEAR_IF_NONE_IS_SURE = "unclear if none is sure"  # the same, unless one itemset is sure
+        return shortfall(self.run.mechanism, self.public.candidates, self.run.count * selections)
 
 
 @dataclass(frozen=True)
@@ -118,24 +98,25 @@ class ReleasePlan:
         steps: All steps, each with its share of the budget.
         budget: The budget of the plan.
         composition: How the steps add up.
+        target: Which itemsets are sought.
         selections: The selections, carried out one after the other; none if itemsets are given.
         names_delta: δ₀, the part of δ for revealing what only one unit has, besides the δ of the
             steps.
         joint_noise: Whether normal noise on supports gives the number of units as well.
-        left_out: Which of the itemsets found are not released.
-        min_support: The least support; None if the most frequent itemsets are sought.
-        most_supports: How many supports are released at most.
     """
 
     steps: tuple[Step, ...]
     budget: PrivacyBudget
     composition: StepComposition
+    target: Target = field(default_factory=Target)
     selections: tuple[Selection, ...] = ()
     names_delta: Fraction = Fraction(0)
     joint_noise: bool = False
-    left_out: LeftOut = LeftOut.NONE
-    min_support: MinSupport | None = None
-    most_supports: int = 0
+
+    @property
+    def spares_all_for_one(self) -> bool:
+        """Whether no itemset is left out as unclear if one of them is sure."""
+        return any(isinstance(selection.run, Levelwise) for selection in self.selections)
 
     @property
     def cost(self) -> PrivacyCost:
@@ -178,21 +159,19 @@ class ReleasePlan:
             "composition": str(self.composition),
             "zcdp": {"rho": float(self.zcdp.rho), "delta": float(self.zcdp.delta)},
             "steps": [
-                {**step.to_dict(), "half_width": self.half_width_of(step)} for step in self.steps
+                {**step.to_dict(), "half_width": noise and noise.half_width}
+                for step, noise in zip(self.steps, map(self.noise_of, self.steps), strict=True)
             ],
         }
 
-    def half_width_of(self, step: Step) -> int | None:
-        """Return how far off a number of this step is with 95 % probability, in units.
+    def noise_of(self, step: Step) -> SupportNoise | None:
+        """Return the noise on each number of a step; None if it releases none.
 
-        Supports are taken to be as many as there can be; with fewer they are nearer. Returns None
-        for a step that releases no number.
+        Supports are taken to be as many as there can be; with fewer they have less noise.
         """
         if step.purpose == "supports":
-            return self.half_width(max(self.most_supports, 1))
-        if step.purpose == "count":
-            return noise_of(step, 1).half_width
-        return None
+            return self.noise(self.target.most_supports)
+        return noise_of(step, 1) if step.purpose == "count" else None
 
     @property
     def top_k_runs(self) -> list[TopK]:
@@ -202,10 +181,8 @@ class ReleasePlan:
     @property
     def shortfall(self) -> int | None:
         """The largest shortfall of its selections; None if one of them has none."""
-        largest = None
-        for selection in self.selections:
-            its_shortfall = selection.shortfall(len(self.selections))
-            if its_shortfall is None:
-                return None
-            largest = max(its_shortfall, largest or 0)
-        return largest
+        count = len(self.selections)
+        shortfalls = [selection.shortfall(count) for selection in self.selections]
+        if None in shortfalls:
+            return None
+        return max(filter(None, shortfalls), default=0)

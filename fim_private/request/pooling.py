@@ -90,7 +90,8 @@ def _predictions(noisy: Floats, earlier: Floats, variance: float) -> Floats:
         slopes = features * predicted[:, None]
         step = np.linalg.lstsq(slopes, noisy - predicted, rcond=None)[0]
         coefficients = coefficients + np.clip(step, -1, 1)
-    return np.asarray(np.exp(features @ coefficients), dtype=np.float64)
+    fitted: Floats = np.exp(features @ coefficients)
+    return fitted
 
 
 def _spreads(deviations: Floats, earlier: Floats, variance: float) -> Floats:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Unpack
-
-import numpy as np
 
 from fim_private import options as defaults
 from fim_private.counting.source import (
@@ -33,7 +31,7 @@ from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.choice import AUTO, Choice, automatic_choice
-from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.groups import Promise, PublicFacts, Target, range_of
 from fim_private.request.itemsets import GivenItemsets
 from fim_private.request.scope import BASKET, USER, Scope
 from fim_private.request.supports import MinSupport
@@ -41,7 +39,7 @@ from fim_private.request.supports import MinSupport
 # The longest range of sizes: each size gets a share of the budget.
 _MOST_SIZES = 64
 _LARGEST_TOP = 100_000
-_THIRD = Fraction(1, 3)
+_NOTHING, _THIRD = Fraction(0), Fraction(1, 3)
 _LEAST_EPSILON, _LEAST_RHO = Fraction(1, 10**9), Fraction(1, 10**18)
 _LEAST_DELTA = Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
@@ -65,8 +63,8 @@ class Request:
         promise: Who is protected, under which relation and budget.
         mechanism: What selects itemsets.
         reason: Why this mechanism, if the choice was left to "auto"; else None.
-        supports_share: The share of the budget for noisy supports; None if none are released.
-        count_share: The share for a noisy number of units; None if no step is spent on it.
+        supports_share: The share of the budget for noisy supports; 0 if none are released.
+        count_share: The share for a noisy number of units; 0 if no step is spent on it.
         scope: Which purchases count.
         options: The options that it was made from, to make another from some of them.
     """
@@ -76,8 +74,8 @@ class Request:
     promise: Promise
     mechanism: MechanismSpec
     reason: str | None = None
-    supports_share: Fraction | None = None
-    count_share: Fraction | None = None
+    supports_share: Fraction = _NOTHING
+    count_share: Fraction = _NOTHING
     scope: Scope = field(default_factory=Scope)
     options: OptionValues = field(default_factory=dict, compare=False, repr=False)
 
@@ -93,7 +91,7 @@ class Request:
         """
         return (
             self.promise.neighbors == Neighbors.ADD_REMOVE
-            and self.supports_share is not None
+            and self.supports_share > 0
             and self.budget.delta > 0
         )
 
@@ -106,7 +104,7 @@ class Request:
     @property
     def search_share(self) -> Fraction:
         """The share of the budget that is for finding itemsets."""
-        return 1 - (self.supports_share or Fraction(0)) - (self.count_share or Fraction(0))
+        return 1 - self.supports_share - self.count_share
 
     @property
     def counted_universe(self) -> Universe:
@@ -114,10 +112,11 @@ class Request:
 
         It is a bare size only if the mechanism has a form for that.
         """
-        has_size = isinstance(self.public.universe, SizedUniverse)
-        if has_size and registry.form_for_counted(self.mechanism) is None:
+        universe = self.public.universe
+        has_size_alone = isinstance(universe, SizedUniverse) and not universe.is_listed
+        if has_size_alone and registry.form_for_counted(self.mechanism) is None:
             return UNKNOWN
-        return self.public.universe
+        return universe
 
     @property
     def known_itemsets(self) -> list[tuple[Item, ...]]:
@@ -147,7 +146,7 @@ class Request:
         """
         if self.seeks_a_share:
             return self
-        return replace(self, count_share=None)
+        return replace(self, count_share=_NOTHING)
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""
@@ -155,7 +154,7 @@ class Request:
             return self
         budget = PrivacyBudget(
             _divided("epsilon", self.budget.epsilon, releases, _LEAST_EPSILON),
-            _divided("delta", self.budget.delta, releases, _LEAST_DELTA) or Fraction(0),
+            _divided("delta", self.budget.delta, releases, _LEAST_DELTA) or _NOTHING,
             _divided("rho", self.budget.rho, releases, _LEAST_RHO),
         )
         return replace(self, promise=replace(self.promise, budget=budget))
@@ -163,11 +162,15 @@ class Request:
     def selection_parameters(self) -> list[PublicParameters]:
         """Return what is public of each selection: one for each size, or one for their union.
 
+        Raises as `selection_of`.
+        """
+        return [self.selection_of(sizes) for sizes in self.target.groups]
+
+    def selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
+        """Return what is public of a selection among itemsets of these sizes.
+
         Raises ParameterError for a catalogue with too few items.
         """
-        return [self._selection_of(sizes) for sizes in self.target.groups]
-
-    def _selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
         universe = self.counted_universe
         candidates = None
         if not isinstance(universe, UnknownUniverse):
@@ -210,7 +213,7 @@ def request_of(*, by_user: bool, **options: Unpack[RequestOptions]) -> Request:
         **options: As of `mine`.
     """
     values = filled("request_of", RequestOptions, options)
-    promise = Promise.of(values, by_user=by_user, units_are_chosen=False)
+    promise = Promise.of(values, by_user=by_user)
     return request_from(values, promise, Scope())
 
 
@@ -291,14 +294,13 @@ def _choice_of(
     values: OptionValues, target: Target, public: PublicFacts, promise: Promise
 ) -> Choice:
     """Return the mechanism, and why it was chosen if the choice was left to "auto"."""
-    mechanism, delta = values["mechanism"], promise.budget.delta
-    if isinstance(mechanism, str) and mechanism == AUTO:
-        registry.check_delta(delta, None, listed=public.lists_items)
-        has_known = values["known"] is not None
-        return automatic_choice(target, public, promise, has_known=has_known)
-    name = registry.spec_named(mechanism, AUTO).name
-    registry.check_delta(delta, name, listed=public.lists_items)
-    return Choice(name)
+    mechanism = values["mechanism"]
+    is_auto = isinstance(mechanism, str) and mechanism == AUTO
+    name = None if is_auto else registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
+    if name is not None:
+        return Choice(name)
+    return automatic_choice(target, public, promise, has_known=values["known"] is not None)
 
 
 def _check_supports(request: Request) -> None:
@@ -318,15 +320,15 @@ def _check_supports(request: Request) -> None:
         )
 
 
-def _supports_share(request: Request, choice: Choice) -> Fraction | None:
-    """Return the share of the budget for supports, or None without them."""
+def _supports_share(request: Request, choice: Choice) -> Fraction:
+    """Return the share of the budget for supports: 0 without them."""
     target, values = request.target, request.options
     share, supports = values["supports_share"], values["supports"]
     if supports is None:
         supports = target.known is not None or values["top"] not in (None, 1)
     supports = flag("supports", supports) or target.rules or target.min_support is not None
     if share is None:
-        return _usual_supports_share(request, choice) if supports else None
+        return _usual_supports_share(request, choice) if supports else _NOTHING
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)
@@ -357,16 +359,15 @@ def _usual_supports_share(request: Request, choice: Choice) -> Fraction:
     return spec.supports_share(request.promise.neighbors)
 
 
-def _count_share(request: Request) -> Fraction | None:
-    """Return the share of the budget for a noisy number of units; None if it is not bought."""
-    if not request.target.count or request.promise.units_are_public:
-        return None
+def _count_share(request: Request) -> Fraction:
+    """Return the share of the budget for a noisy number of units; 0 if it is not bought."""
     comes_with_supports = request.has_joint_noise and (
         request.mechanism.composed or request.budget.rho is not None
     )
-    if comes_with_supports and not request.seeks_a_share:
-        return None
-    return COUNT_SHARE
+    is_free = request.promise.units_are_public or (
+        comes_with_supports and not request.seeks_a_share
+    )
+    return COUNT_SHARE if request.target.count and not is_free else _NOTHING
 
 
 # -------------------- sizes, catalogues, caps and known itemsets
@@ -407,43 +408,39 @@ def public_number(name: str, values: OptionValues) -> int | None:
 
 def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another."""
-    if public.max_rank is not None and spec.rank_cap is RankCap.NONE:
-        raise _of_no_use("max_rank", lambda known: known.rank_cap is not RankCap.NONE)
+    specs = registry.MECHANISMS.values()
+    of_ranks = [known.name for known in specs if known.rank_cap is not RankCap.NONE]
+    of_baskets = [known.name for known in specs if known.basket_cap is not BasketCap.NONE]
+    caps = (("max_rank", public.max_rank, of_ranks), ("max_basket", public.max_basket, of_baskets))
+    for name, cap, users in caps:
+        if cap is not None and spec.name not in users:
+            raise ParameterError(f"leave out {parameter(name)}: only {' and '.join(users)} use it")
     if public.max_rank is not None and spec.rank_cap is RankCap.SEARCH and public.lists_items:
         raise ParameterError(
             f"leave out {parameter('max_rank')}: with a catalogue {spec.name} searches all of it"
         )
-    if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        raise _of_no_use("max_basket", lambda known: known.basket_cap is not BasketCap.NONE)
     _check_max_baskets(public, scope, by_user=by_user)
 
 
 def _check_max_baskets(public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError if a cap on baskets has no use, or is needed."""
     cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
-    counts_baskets = by_user and not scope.unites
-    if public.max_baskets is None:
-        if public.max_basket is None or not counts_baskets:
-            return
+    is_needed = public.max_basket is not None and by_user and not scope.unites
+    if public.max_baskets is None and is_needed:
         raise ParameterError(
             f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
         )
+    if public.max_baskets is None or is_needed:
+        return
     if scope.unites:
         raise ParameterError(
             f"leave out {baskets_cap}: with {parameter('together')} {USER} all of a user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
-    if public.max_basket is None or not counts_baskets:
-        raise ParameterError(
-            f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user "
-            f"count at most"
-        )
-
-
-def _of_no_use(cap: str, uses_cap: Callable[[MechanismSpec], bool]) -> ParameterError:
-    """Return the error of a cap that the mechanism has no use for."""
-    users = [spec.name for spec in registry.MECHANISMS.values() if uses_cap(spec)]
-    return ParameterError(f"leave out {parameter(cap)}: only {' and '.join(users)} use it")
+    raise ParameterError(
+        f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user count "
+        f"at most"
+    )
 
 
 def _universe(values: OptionValues, scope: Scope) -> Universe:
@@ -460,9 +457,7 @@ def _universe(values: OptionValues, scope: Scope) -> Universe:
         vocabulary = catalogue
     else:
         vocabulary = read_catalogue(catalogue, fold_case=scope.fold_case)
-    excluded = scope.excluded
-    if excluded is not None:
-        vocabulary = vocabulary.only(vocabulary.codes_in(excluded) < 0)
+    vocabulary = scope.kept(vocabulary)
     if not len(vocabulary):
         raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
     return Catalogue(vocabulary)
@@ -484,32 +479,22 @@ def _known(
         raise ParameterError(
             f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}"
         )
-    code_of, vocabulary = _codes_that_count(itemsets.vocabulary, public.universe, scope)
+    known = itemsets.vocabulary
+    vocabulary = scope.kept(known)
+    if isinstance(public.universe, Catalogue):
+        vocabulary = public.universe.items
+    code_of = known.codes_in(vocabulary).tolist()
     counted: dict[tuple[int, ...], None] = {}
     for itemset in itemsets.codes:
-        if any(code_of[item] < 0 for item in itemset):
+        codes = tuple(sorted(code_of[item] for item in itemset))
+        if codes[0] < 0:  # one of its items may not be released
             continue
-        if len(itemset) <= target.sizes[-1]:
-            counted[itemset] = None
-        else:  # of larger ones the items are known
-            counted |= dict.fromkeys((item,) for item in itemset)
+        # Of those that are too large the items are known.
+        is_sought = len(codes) <= target.sizes[-1]
+        counted |= dict.fromkeys([codes] if is_sought else ((code,) for code in codes))
     if not counted:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
-    codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in counted)
-    return KnownItemsets(vocabulary, codes)
-
-
-def _codes_that_count(
-    known: Vocabulary, universe: Universe, scope: Scope
-) -> tuple[Sequence[int], Vocabulary]:
-    """Return the code of each known item, -1 if it may not be released, and their vocabulary."""
-    counts = np.full(len(known), True)
-    excluded = scope.excluded
-    if excluded is not None:
-        counts = known.codes_in(excluded) < 0
-    if isinstance(universe, Catalogue):
-        return np.where(counts, known.codes_in(universe.items), -1).tolist(), universe.items
-    return np.where(counts, np.cumsum(counts) - 1, -1).tolist(), known.only(counts)
+    return KnownItemsets(vocabulary, tuple(counted))
 
 
 # -------------------- what a ledger records
@@ -521,9 +506,9 @@ def recorded_request(request: Request) -> dict[str, object]:
     The relation, ε and δ are recorded with the charge itself.
     """
     target, public, universe = request.target, request.public, request.public.universe
-    sizes, least = target.sizes, target.min_support
+    least = target.min_support
     recorded: dict[str, object] = {
-        "size": sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        "size": range_of(target.sizes),
         "top": target.top,
         "union": target.union,
         "rules": target.rules,
@@ -547,7 +532,8 @@ def recorded_request(request: Request) -> dict[str, object]:
     # How many items the data has is no public choice.
     if isinstance(universe, Catalogue) and not request.scope.items_are_public:
         recorded["catalogue"] = len(universe.items)
+    recorded = {name: value for name, value in recorded.items() if value}
     for name, value in recorded.items():
         if isinstance(value, Fraction):
             recorded[name] = at_least(value)
-    return {name: value for name, value in recorded.items() if value}
+    return recorded

@@ -84,6 +84,11 @@ class Scope:
             return None
         return mixed_vocabulary(self.exclude)[0]
 
+    def kept(self, items: Vocabulary) -> Vocabulary:
+        """Return items without those that are left out."""
+        excluded = self.excluded
+        return items if excluded is None else items.only(items.codes_in(excluded) < 0)
+
     def chooses_units(self, where: str | None) -> bool:
         """Whether rows were chosen by their content: it is then no public fact who is left.
 
@@ -143,8 +148,8 @@ class Scope:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
-        columns = {"basket": [*self.basket], "item": [*self.item]}
-        values: dict[str, object] = vars(self) | columns | {"exclude": [*self.exclude]}
+        lists = {"basket": [*self.basket], "item": [*self.item], "exclude": [*self.exclude]}
+        values: dict[str, object] = vars(self) | lists
         if self.catalogue is not None:
             values["catalogue"] = self.catalogue.to_dict()
         if self.known_from is not None:
@@ -167,28 +172,19 @@ class Scope:
 
     def sentences(self, unit: str) -> tuple[str, ...]:
         """Return in sentences which purchases count, if not all do. unit: the unit of privacy."""
-        return (
-            *self._segment_in_words(unit),
-            *self._time_in_words(unit),
-            *self._items_in_words(),
-            *self._baskets_in_words(),
-        )
+        return (*self._part_in_words(unit), *self._rows_in_words())
 
-    def _segment_in_words(self, unit: str) -> Iterator[str]:
-        if self.segment is None:
-            return
-        first = "of those that its rows name, the first in the list"
-        if unit != BASKET:
-            first = "where it has the most baskets"
-        most = self.max_segments
-        segments = f"at most {most} segments: {first}; each has 1/{most} of the budget"
-        if most == 1:
-            segments = f"one segment: {first}"
-        yield f"Only rows where {printable(self.by or '')} is {printable(self.segment)} count."
-        yield f"A {unit} counts in {segments}."
-
-    def _time_in_words(self, unit: str) -> Iterator[str]:
+    def _part_in_words(self, unit: str) -> Iterator[str]:
         most, periods = self.max_segments, self.periods
+        if self.segment is not None:
+            first = "of those that its rows name, the first in the list"
+            if unit != BASKET:
+                first = "where it has the most baskets"
+            segments = f"at most {most} segments: {first}; each has 1/{most} of the budget"
+            if most == 1:
+                segments = f"one segment: {first}"
+            yield f"Only rows where {printable(self.by or '')} is {printable(self.segment)} count."
+            yield f"A {unit} counts in {segments}."
         if len(periods) > 2:
             periods = [periods[0], "…", periods[-1]]
         if periods:
@@ -204,7 +200,7 @@ class Scope:
         if self.missing_time:
             yield "Rows without a time were left out."
 
-    def _items_in_words(self) -> Iterator[str]:
+    def _rows_in_words(self) -> Iterator[str]:
         if self.query:
             yield "Only rows that a query returned were read."
         if self.basket:
@@ -225,7 +221,6 @@ class Scope:
             verb = "item is" if number == 1 else "items are"
             yield f"By a public list, {number:,} {verb} left out: {named}."
 
-    def _baskets_in_words(self) -> Iterator[str]:
         if self.known_from is not None:
             yield self.known_from.sentences()
         if self.min_basket is not None and self.min_basket > 1:

@@ -42,10 +42,9 @@ from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from fim_private.dp.arguments import exact_number, positive_integer
+from fim_private.dp.arguments import exact_number
 from fim_private.dp.bounds import laplace_tail_bounds, least_integer, precisions
 from fim_private.dp.composition import gdp_mu, zcdp_rho
-from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, discrete_gaussian, discrete_laplace, rounded_normal
 from fim_private.dp.noise import rounded_normal_half_width as normal_half_width
 from fim_private.errors import ParameterError, parameter, shown
@@ -99,73 +98,64 @@ class SupportNoise:
     parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units
     squared; of two normals b².
     half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95
-    %. count: for how many supports, >= 1. cost: of them all together; None where they belong to a
-    larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
-    noise of the number of units; None elsewhere.
+    %. count: for how many supports, >= 1. of_units: of two normals a², in units squared: the
+    variance of the noise of the number of units; None elsewhere.
     """
 
     kind: NoiseKind
     parameter: Fraction
     half_width: int
     count: int
-    cost: PrivacyCost | None
     of_units: Fraction | None = None
 
     @classmethod
-    def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
+    def of(
+        cls, kind: NoiseKind, parameter: Fraction, count: int, of_units: Fraction | None = None
+    ) -> Self:
+        """Return noise of a kind, with its half width."""
+        noise = cls(kind, parameter, 0, count, of_units)
+        return replace(noise, half_width=noise.within(CONFIDENCE))
+
+    @classmethod
+    def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> Self:
         """Choose the noise with the smallest half width; Laplace, which spends no delta, if
         another's is equal.
 
-        epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter
-        out of range.
+        epsilon: > 0. delta: 0 or None for Laplace. count: >= 1. Raises ParameterError for a
+        parameter out of range.
         """
-        count = positive_integer("count", count)
-        scale = count / epsilon
-        laplace = cls(
-            NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(epsilon, 0)
-        )
-        if delta is None:
+        laplace = cls.of(NoiseKind.LAPLACE, count / epsilon, count)
+        if not delta:
             return laplace
         normal = cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count)
         gaussian = cls.for_rho(zcdp_rho(epsilon, delta), count)
-        best = min((laplace, normal, gaussian), key=lambda noise: noise.half_width)
-        if best is laplace:
-            return laplace
-        return replace(best, cost=PrivacyCost(epsilon, delta))
+        return min((laplace, normal, gaussian), key=lambda noise: noise.half_width)
 
     @classmethod
-    def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
+    def for_rho(cls, rho: Fraction, count: int) -> Self:
         """Return discrete Gaussian noise, rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho),
         for rho > 0.
         """
-        sigma2 = positive_integer("count", count) / (2 * rho)
-        return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
+        return cls.of(NoiseKind.GAUSSIAN, count / (2 * rho), count)
 
     @classmethod
-    def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
+    def for_mu_squared(cls, mu_squared: Fraction, count: int) -> Self:
         """Return rounded normal noise that is μ-GDP for `count` supports, >= 1: σ² = count/μ², for
         μ² > 0.
         """
-        sigma2 = positive_integer("count", count) / mu_squared
-        return cls(NoiseKind.NORMAL, sigma2, normal_half_width(sigma2, CONFIDENCE), count, None)
+        return cls.of(NoiseKind.NORMAL, count / mu_squared, count)
 
     @classmethod
-    def with_units(cls, mu_squared: Fraction, count: int) -> SupportNoise:
+    def with_units(cls, mu_squared: Fraction, count: int) -> Self:
         """Return the two normals that are μ-GDP under add-remove, for `count` supports and the
         number of units.
 
         With r >= √count instead of √count both variances of (T) are rounded up, and spend no more
         than μ². That is 1/(r + 1) + count/(count + r) <= 1, which is r² >= count.
         """
-        root = Fraction(
-            math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1,
-            1 << _ROOT_BITS,
-        )
+        root = Fraction(math.isqrt((count << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
         variance = (count + root) / (4 * mu_squared)
-        noise = cls(
-            NoiseKind.TWO_NORMALS, variance, 0, count, None, of_units=(root + 1) / mu_squared
-        )
-        return replace(noise, half_width=noise.within(CONFIDENCE))
+        return cls.of(NoiseKind.TWO_NORMALS, variance, count, (root + 1) / mu_squared)
 
     @property
     def rho(self) -> Fraction:
@@ -210,7 +200,7 @@ class SupportNoise:
         """Return a w >= 0, in units: |noise value| <= w with at least this probability, above 0, at
         most 1 - 1e-6.
         """
-        return (self.reach(confidence) + self.steps - 1) // self.steps
+        return -(-self.reach(confidence) // self.steps)
 
     def reach(self, confidence: Fraction) -> int:
         """Return the same half width in steps of the grid: one a unit, or two with joint noise."""
@@ -272,13 +262,6 @@ class SupportNoise:
         return end(lowest, -1), end(highest, 1)
 
 
-_DRAW = {
-    NoiseKind.LAPLACE: discrete_laplace,
-    NoiseKind.GAUSSIAN: discrete_gaussian,
-    NoiseKind.NORMAL: rounded_normal,
-}
-
-
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise
@@ -326,6 +309,12 @@ def _integral_within(sigma: float, w: int) -> float:
     return math.erf(z / math.sqrt(2)) + z * density / (12 * sigma * sigma)
 
 
+# How noise of a kind is drawn, and how wide it is.
+_DRAW = {
+    NoiseKind.LAPLACE: discrete_laplace,
+    NoiseKind.GAUSSIAN: discrete_gaussian,
+    NoiseKind.NORMAL: rounded_normal,
+}
 _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
     NoiseKind.LAPLACE: laplace_half_width,
     NoiseKind.GAUSSIAN: gaussian_half_width,
@@ -341,8 +330,8 @@ def release(
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
-    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
-    return tuple(int(support) + int(z) for support, z in zip(true_supports, drawn, strict=True))
+    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness)
+    return tuple(int(support) + z for support, z in zip(true_supports, drawn.tolist(), strict=True))
 
 
 def release_with_units(

@@ -14,7 +14,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
-from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
+from fim_private.request.plan import ReleasePlan, Selection, noise_of
 from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
     CONFIDENCE,
@@ -141,8 +141,8 @@ class Execution:
         for selection in self.plan.selections:
             match selection.run:
                 case LevelwiseThreshold() as run:
-                    assert self.plan.min_support is not None
-                    threshold = self.plan.min_support.threshold(units)
+                    assert self.plan.target.min_support is not None
+                    threshold = self.plan.target.min_support.threshold(units)
                     selected += run.find(
                         self.source, selection.universe, threshold, self.randomness
                     )
@@ -153,7 +153,7 @@ class Execution:
         return selected
 
     def _selected_one_by_one(self, run: TopK, selection: Selection) -> Iterator[SelectedItemset]:
-        spectrum = self.source.spectrum(selection.sizes, selection.universe)
+        spectrum = self.source.spectrum(selection.public.sizes, selection.universe)
         chosen = run.select(spectrum, self.randomness)
         levels = [choice.level for choice in chosen if choice.level is not None]
         # Over a universe of unknown items nobody can name an itemset that no unit has.
@@ -243,14 +243,14 @@ class Execution:
 
         The latter come by descending support.
         """
-        least = self.plan.min_support
+        least = self.plan.target.min_support
         if least is not None:
             estimates, candidates = self._reaching(least, measurement, len(named))
         else:
             estimates = measurement.estimates()
             candidates = self._ranked(named, estimates, measurement.noise)
-        leaves_out = self.plan.left_out is LeftOut.UNCLEAR
-        if self.plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
+        leaves_out = not self.plan.target.keep_all
+        if leaves_out and self.plan.spares_all_for_one:
             leaves_out = all(itemset.doubtful for itemset in candidates)
         clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
         # Noise that decided which itemsets are left out must not move those that stay.
@@ -275,7 +275,7 @@ class Execution:
             places = [
                 place
                 for place, itemset in enumerate(named)
-                if len(itemset.items or ()) in selection.sizes
+                if len(itemset.items or ()) in selection.public.sizes
             ]
             least_upper_end = min((_interval(estimates[place])[1] for place in places), default=0)
             # Noise that all supports share cancels where two of them are compared.

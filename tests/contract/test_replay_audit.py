@@ -789,7 +789,7 @@ def whole_noise_on_halves(patch: Patch) -> None:
     """Noise on x - n/2, which may be a half, is a whole number."""
 
     def whole(support: int, units: int, noise: SupportNoise, randomness: Randomness) -> int:
-        own = SupportNoise(NoiseKind.NORMAL, noise.parameter, 0, 1, None)
+        own = SupportNoise(NoiseKind.NORMAL, noise.parameter, 0, 1)
         [value] = noisy_supports.release([(2 * support - units) // 2], own, randomness=randomness)
         return 2 * value + units % 2
 

@@ -21,6 +21,7 @@ from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.allocation import plan_of
 from fim_private.request.plan import ReleasePlan
+from fim_private.request.supports import NoiseKind
 from fim_private.spectrum import SupportSpectrum
 
 ONE = Fraction(1)
@@ -56,14 +57,14 @@ def planned(mechanism: str, **more: Any) -> ReleasePlan:
 @pytest.mark.parametrize(
     ("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)]
 )
-@pytest.mark.parametrize("supports", [None, Fraction(1, 3)])
+@pytest.mark.parametrize("supports", [Fraction(0), Fraction(1, 3)])
 def test_no_allocation_spends_more_than_was_allowed(
     neighbors: str,
     mechanism: str,
     top: int,
     sizes: tuple[int, ...],
     union: bool,
-    supports: Fraction | None,
+    supports: Fraction,
 ) -> None:
     asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports}
     plan = planned(mechanism, neighbors=neighbors, **asked)
@@ -89,8 +90,9 @@ def test_no_allocation_spends_more_than_was_allowed(
         spent.append(
             (own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing)
         )
-        if noise.cost is not None:
-            assert (noise.cost.epsilon, noise.cost.delta) == (own.epsilon, own.delta)
+        if noise.kind is NoiseKind.LAPLACE:
+            assert noise.count / noise.parameter == own.epsilon
+            assert own.delta == 0
         elif not concentrated:  # normal noise, in a part of (ε, δ)
             assert own.epsilon is not None
             assert own.delta

@@ -234,7 +234,7 @@ def plan_of(allocation: plans.ReleasePlan, ask: Ask, neighbors: oracles.Neighbor
         selections.append(
             Picks(
                 spec.asked_as or spec.name,
-                tuple(one.sizes),
+                tuple(one.public.sizes),
                 one.run.count,
                 exact(mechanism.epsilon),
                 exact(mechanism.delta),

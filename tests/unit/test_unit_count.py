@@ -153,7 +153,7 @@ def test_it_is_drawn_from_its_law(name: str) -> None:
     law = _law(noise)
     scale = 2 if kind is NoiseKind.LAPLACE else 4
     scales = [Fraction(part) ** (scale // 2) for part in ("0.6", "1.5")]
-    wrong = [_law(SupportNoise(kind, noise.parameter * by, 0, 1, None)) for by in scales]
+    wrong = [_law(SupportNoise(kind, noise.parameter * by, 0, 1)) for by in scales]
     draws = 100
     while min(oracles.detects(law, other, draws, level=1e-6) for other in wrong) < 0.999:
         draws += draws // 4

@@ -35,7 +35,11 @@ MARGIN, EXPONENTIAL = "large-margin", "exponential"
 NAMES = (MARGIN, EXPONENTIAL, "tight-margin", "limited-domain")
 STYLES = {name: {"color": COLOURS[i], "marker": MARKS[i], "ms": 4} for i, name in enumerate(NAMES)}
 FLOOR = 1e-6  # of logarithmic axes
-CLASSES: dict[str, type[LargeMargin | TightMargin | LimitedDomain]] = {MARGIN: LargeMargin, "tight-margin": TightMargin, "limited-domain": LimitedDomain}
+CLASSES: dict[str, type[LargeMargin | TightMargin | LimitedDomain]] = {
+    MARGIN: LargeMargin,
+    "tight-margin": TightMargin,
+    "limited-domain": LimitedDomain,
+}
 LARGE = 60  # |H| = 10^60 where the bound is checked
 REPLACE_ONE = "replace-one"
 PAIRED = ("large-margin less exponential", "its standard error")

@@ -462,7 +462,7 @@ def _universe(values: OptionValues, scope: Scope) -> Universe:
         vocabulary = read_catalogue(catalogue, fold_case=scope.fold_case)
     excluded = scope.excluded
     if excluded is not None:
-        vocabulary = vocabulary.only(vocabulary.codes_in(excluded) < 0)
+        vocabulary = vocabulary.without(excluded)
     if not len(vocabulary):
         raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
     return Catalogue(vocabulary)

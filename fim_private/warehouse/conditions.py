@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -156,8 +156,8 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     if "short year" in said:
         short = numbers["short year"]
         year = (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
-    if "name" in said:
-        month = _month(said["name"].substr(0, 3))
+    if "month" not in said:
+        month = _month(said)
     hour, minute, second = numbers["hour"], numbers["minute"], numbers["second"]
     is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (hour <= 23)
     if "half" in said:
@@ -171,9 +171,10 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     return is_time.ifelse(_days(year, month, number), None), micros
 
 
-def _month(letters: Value) -> Value:
-    """Return the number of a month by the first three letters of its name."""
-    months = ((letters == name[:3], place) for place, name in enumerate(MONTHS, 1))
+def _month(said: Mapping[str, Value]) -> Value:
+    """Return the number of a month that is written by its name, or by three letters of it."""
+    text = said.get("name", said.get("short name")).substr(0, 3)
+    months = ((text == name[:3], place) for place, name in enumerate(MONTHS, 1))
     return ibis.cases(*months).cast("int64")
 
 

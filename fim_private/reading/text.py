@@ -149,6 +149,12 @@ def _without_nul(name: str, block: bytes) -> bytes:
 
 # -------------------- one basket per line, or one user
 
+# how an error describes them to who names columns
+_LINES = (
+    f"one basket per line (name {parameter('basket')} and {parameter('item')} for one row per "
+    f"item, or say {parameter('split')} for a column of lists)"
+)
+
 
 def form_of(file: File, options: Reading) -> InputForm:
     """Return the form of a text that was asked for, or that its options and its suffix say."""
@@ -175,7 +181,7 @@ def read_text(file: File, options: Reading) -> Transactions:
     is_open = dialect.form is None and form is not InputForm.SPMF
     if is_open:  # then the lines themselves are split
         split, options = options.split, replace(options, split=None)
-    _refuse_columns_of_lines(file, options, form)
+    options.refuse_columns("sequences" if form is InputForm.SPMF else _LINES)
     if delimiter is None:  # a space stands for any white space
         delimiter = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
     with closing(blocks(file, dialect.encoding)) as whole_text:
@@ -217,17 +223,6 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
             f"and no {parameter('items')}"
         )
     return read_arrow(text_table(file, options, form), options)
-
-
-def _refuse_columns_of_lines(file: File, options: Reading, form: InputForm) -> None:
-    """Raise ParameterError for columns that were named although lines have none."""
-    source = "sequences" if form is InputForm.SPMF else "one basket per line"
-    if file.suffix in DELIMITER_OF_SUFFIX:
-        source += (
-            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
-            f"{parameter('split')} for a column of lists)"
-        )
-    options.refuse_columns(source)
 
 
 def _start_of(text: Iterator[bytes]) -> bytes:

@@ -75,6 +75,10 @@ class Vocabulary:
         count = len(self.integers)
         return Vocabulary(self.integers[stay[:count]], self.strings.filter(arrow_of(stay[count:])))
 
+    def without(self, removed: Vocabulary) -> Vocabulary:
+        """Return the labels that another vocabulary has not."""
+        return self.only(self.codes_in(removed) < 0)
+
     def codes_in(self, vocabulary: Vocabulary) -> Codes:
         """Return for each code that of the same label in a vocabulary, or -1: (len(self),)."""
         integers = pc.index_in(arrow_of(self.integers), value_set=arrow_of(vocabulary.integers))

@@ -184,9 +184,8 @@ def texts_to_check(roles: Roles, source: str) -> FirstTexts:
 
 def other_format(times: Times, source: str) -> DataError:
     """Return the error for a column in which most texts, which are no missing times, do not fit."""
-    assert times.format is not None
     return DataError(
         f"column {times.column!r} of {source} is not written as {parameter('time_format')} "
-        f"{times.format.text!r} says: "
+        f"{str(times.format)!r} says: "
         "name the format that it has"
     )

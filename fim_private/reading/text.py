@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain, groupby, islice, takewhile
+from itertools import chain, dropwhile, groupby, islice, takewhile
 
 import numpy as np
 import pyarrow as pa
@@ -149,6 +149,13 @@ def _without_nul(name: str, block: bytes) -> bytes:
 
 # -------------------- one basket per line, or one user
 
+# how an error describes a text without columns to who names some
+_BASKETS = (
+    f"one basket per line (name {parameter('basket')} and {parameter('item')} for one row per "
+    f"item, or say {parameter('split')} for a column of lists)"
+)
+_DESCRIPTIONS = {InputForm.SPMF: "sequences"}
+
 
 def form_of(file: File, options: Reading) -> InputForm:
     """Return the form of a text that was asked for, or that its options and its suffix say."""
@@ -175,7 +182,7 @@ def read_text(file: File, options: Reading) -> Transactions:
     is_open = dialect.form is None and form is not InputForm.SPMF
     if is_open:  # then the lines themselves are split
         split, options = options.split, replace(options, split=None)
-    _refuse_columns_of_lines(file, options, form)
+    options.refuse_columns(_DESCRIPTIONS.get(form, _BASKETS))
     if delimiter is None:  # a space stands for any white space
         delimiter = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
     with closing(blocks(file, dialect.encoding)) as whole_text:
@@ -194,6 +201,7 @@ def read_text(file: File, options: Reading) -> Transactions:
         if form is InputForm.SPMF:
             rows = _sequences(text, labels)
         elif split is not None:
+            delimiter = None
             cut = partial(items_of_line, split=split)
             rows = (_rows_of_lines(block, cut, labels) for block in text)
         else:
@@ -201,8 +209,7 @@ def read_text(file: File, options: Reading) -> Transactions:
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
             rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
         purchases = assemble(rows, labels)
-    cut_at = delimiter if split is None else None
-    read_as = ReadAs("text", str(form), delimiter=cut_at, encoding=dialect.encoding, split=split)
+    read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding, split=split)
     return replace(purchases, read_as=read_as)
 
 
@@ -217,17 +224,6 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
             f"and no {parameter('items')}"
         )
     return read_arrow(text_table(file, options, form), options)
-
-
-def _refuse_columns_of_lines(file: File, options: Reading, form: InputForm) -> None:
-    """Raise ParameterError for columns that were named although lines have none."""
-    source = "sequences" if form is InputForm.SPMF else "one basket per line"
-    if file.suffix in DELIMITER_OF_SUFFIX:
-        source += (
-            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
-            f"{parameter('split')} for a column of lists)"
-        )
-    options.refuse_columns(source)
 
 
 def _start_of(text: Iterator[bytes]) -> bytes:
@@ -505,7 +501,7 @@ def text_table(file: File, options: Reading, form: InputForm) -> ArrowSource:
         lines = table.lines[above : above + LOOKED_AT]
         delimiters = DELIMITERS if delimiter is None else (delimiter,)
         for delimiter in delimiters:
-            rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
+            rows = [[*map(str.strip, fields_of(line, delimiter))] for line in lines]
             refuse_title([*enumerate(rows, above)], columns, file.name)
     if not options.head:
         table.check_columns(columns)
@@ -556,8 +552,7 @@ def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
         delimiter = delimiter or separator[1]
         lines_before += 1
         del lines[0]
-    while lines and not lines[0]:  # Arrow passes over blank lines
-        del lines[0]
+    lines = [*dropwhile("".__eq__, lines)]  # Arrow passes over blank lines
     if not lines:
         raise empty(file.name)
     # a name in quotes may reach over lines

@@ -121,9 +121,9 @@ class TimeFormat:
     or_iso: bool = False
 
     def __post_init__(self) -> None:
-        parts = " ".join(sorted(self.parts, key=_ORDER.index))
+        in_order = " ".join(sorted(self.parts, key=_ORDER.index))
         # What is in the text beside the parts is said first.
-        if self.pattern and _COMPLETE.fullmatch(parts) is None:
+        if self.pattern and _COMPLETE.fullmatch(in_order) is None:
             raise self._error(
                 "it needs a year, a month and a day, and may have hours, minutes, seconds and "
                 "their fractions, all before the last and none twice; %I and %p go together"
@@ -177,7 +177,7 @@ class TimeFormat:
 
 def _moment(texts: Mapping[str, str]) -> int | None:
     """Return whole microseconds from 1970 to a time, of the texts of its parts, else None."""
-    numbers = Counter({part: int(text) for part, text in texts.items() if text.isdigit()})
+    numbers = Counter({name: int(text) for name, text in texts.items() if text.isdigit()})
     year, month, hour = numbers["year"], numbers["month"], numbers["hour"]
     if "short year" in texts:
         year = 1900 + numbers["short year"]

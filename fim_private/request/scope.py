@@ -87,7 +87,7 @@ class Scope:
     def kept(self, items: Vocabulary) -> Vocabulary:
         """Return items without those that are left out."""
         excluded = self.excluded
-        return items if excluded is None else items.only(items.codes_in(excluded) < 0)
+        return items if excluded is None else items.without(excluded)
 
     def chooses_units(self, where: str | None) -> bool:
         """Whether rows were chosen by their content: it is then no public fact who is left.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -338,9 +337,9 @@ def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Back
     _driver("duckdb", "warehouse")
     import ibis
 
-    folder = tempfile.mkdtemp(prefix="fim-private-")  # for data that do not fit in memory
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    settings = {"temp_directory": folder}
+    # For data that do not fit in memory.
+    folder = tempfile.TemporaryDirectory(prefix="fim-private-", ignore_cleanup_errors=True)
+    settings = {"temp_directory": stack.enter_context(folder)}
     if memory.given:
         settings["memory_limit"] = f"{memory.most}B"
     if isinstance(source, LocalPath):

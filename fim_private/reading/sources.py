@@ -55,7 +55,9 @@ def named_source(source: FileLocation, options: Reading) -> File | ArrowSource:
 
 
 def _opened(file: File, options: Reading) -> File:
-    return with_lines_of_json(open_file(file, as_text=options.as_text), options)
+    # Text by what is given, if it is no Parquet or Arrow.
+    as_text = options.head or bool(options.item or options.dialect.given())
+    return with_lines_of_json(open_file(file, as_text=as_text), options)
 
 
 def file_table(file: File, options: Reading) -> ArrowSource:
@@ -450,16 +452,14 @@ def _aligned(
     kinds = {name: schema.field(name).type for name in scan.names if name not in named}
     for name, kind in kinds.items():
         _check_type(source, name, kind)
-    if scan.items is None and {*source.schema.names} - {*named} != {*schema.names} - {*named}:
+    if scan.items is None and not {*source.schema.names} ^ {*schema.names} <= named.keys():
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(
             f"{source.name} has other columns than the first of these files; name those of one kind"
         )
     items = scan.items if scan.items in kinds else None
-    where = scan.where
-    if not named.keys().isdisjoint(source.schema.names):
-        # A file may have columns of its own under the names that its folders say.
-        where = None
+    # A file may have columns of its own under the names that its folders say.
+    where = scan.where if named.keys().isdisjoint(source.schema.names) else None
     inner = Wanted([*kinds], scan.rows_at_a_time, items, where)
     for batch in source.batches(inner):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
@@ -471,12 +471,11 @@ def _aligned(
 
 def _check_type(source: ArrowSource, name: str, kind: pa.DataType) -> None:
     """Raise DataError if a file has no column of a name, or if it has another type."""
-    places = source.schema.get_all_field_indices(name)
-    if len(places) != 1:
+    if source.schema.names.count(name) != 1:
         raise DataError(
             f"{source.name} has no column {name!r}, or several; the first of these files has one"
         )
-    type_here = common_type(source.schema.field(places[0]).type)
+    type_here = common_type(source.schema.field(name).type)
     if type_here != kind and not pa.types.is_null(type_here):
         raise DataError(
             f"column {name!r} of {source.name} has type {shown_type(type_here)}, and in the first "

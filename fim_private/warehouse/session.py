@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import ibis
 import numpy as np
 import pyarrow as pa
 import sqlglot
+from ibis.backends import BaseBackend as Backend
 from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
+from ibis.expr.types import Table
 from numpy.typing import NDArray
 
 from fim_private.counting.work import Int64
@@ -21,10 +23,6 @@ from fim_private.reading.databases import connected, database_errors
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory, LocalPath, source_of
 from fim_private.reading.options import Reading
-
-if TYPE_CHECKING:
-    from ibis.backends import BaseBackend as Backend
-    from ibis.expr.types import Table
 
 
 @dataclass(frozen=True)
@@ -172,10 +170,9 @@ def _is_kept(table: Table) -> bool:
     )
     try:
         with _cursor(operation.source) as execute:
-            rows = execute(query).fetchall()
+            return bool(execute(query).fetchall() == [(True,)])
     except Exception:  # reading the table will say what is wrong
         return False
-    return bool(rows == [(True,)])
 
 
 def _literal(text: str | None) -> str:
@@ -219,8 +216,8 @@ def opened(
             with database_errors(name):
                 backend: Backend = data.get_backend() if dialect is None else None
         else:
-            source = source_of(data)
-            name, backend, purchases = stack.enter_context(connected(source, table, options.memory))
+            connection = connected(source_of(data), table, options.memory)
+            name, backend, purchases = stack.enter_context(connection)
         session = Session(name, backend, dialect or backend.name, queries)
         stack.callback(session.close)
         yield session, purchases

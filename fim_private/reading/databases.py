@@ -28,7 +28,6 @@ from fim_private.errors import (
     MissingExtraError,
     ParameterError,
     parameter,
-    shown,
 )
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import file_errors, files_of
@@ -117,10 +116,10 @@ def check_query(source: Source, query: object, name: str = "query") -> None:
             f"a database needs {parameter(name)}: a select that gives one row per item, such as "
             f"'select {example}'"
         )
-    if not isinstance(query, str):
-        raise ParameterError(f"{parameter(name)} must be text, not {shown(query)}")
-    if _SELECT.match(query) is None:
-        raise ParameterError(f"{parameter(name)} must be a single select, and nothing else")
+    if not isinstance(query, str) or _SELECT.match(query) is None:
+        raise ParameterError(
+            f"{parameter(name)} must be a single select, as text, and nothing else"
+        )
 
 
 def database_source(source: Database, query: str) -> ArrowSource:

@@ -129,7 +129,7 @@ def not_utf8(text_name: str) -> DataError:
 
 def _is_between(value: object, least: int, most: int) -> TypeGuard[int]:
     """Tell whether a value is a whole number from one number to another."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return type(value) is int and least <= value <= most
 
 
 def _wrong(name: str, expected: str, value: object) -> ParameterError:
@@ -191,12 +191,11 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
     Raises ParameterError for what is missing or out of range.
     """
     if by is None:
-        for option, value in (("segments", segments), ("max_segments", max_segments)):
-            if value is not None:
-                raise ParameterError(
-                    f"{parameter(option)} goes with {parameter('by')}: the column that names "
-                    f"segments"
-                )
+        if segments is not None or max_segments is not None:
+            raise ParameterError(
+                f"{parameter('segments')} and {parameter('max_segments')} go with "
+                f"{parameter('by')}: the column that names segments"
+            )
         return None
     column = _one_column("by", by)
     if segments is None:

@@ -16,6 +16,7 @@ from ibis.backends import BaseBackend as Backend
 from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
 from ibis.expr.types import Table
 from numpy.typing import NDArray
+from sqlglot.expressions import convert as literal
 
 from fim_private.counting.work import Int64
 from fim_private.errors import DataError, ParameterError, parameter
@@ -164,19 +165,15 @@ def _is_kept(table: Table) -> bool:
         return False
     namespace = operation.namespace
     query = query.format(
-        name=_literal(operation.name),
-        schema=_literal(namespace.database),
-        catalog=_literal(namespace.catalog),
+        name=literal(operation.name).sql(),
+        schema=literal(namespace.database).sql(),
+        catalog=literal(namespace.catalog).sql(),
     )
     try:
         with _cursor(operation.source) as execute:
             return bool(execute(query).fetchall() == [(True,)])
     except Exception:  # reading the table will say what is wrong
         return False
-
-
-def _literal(text: str | None) -> str:
-    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager

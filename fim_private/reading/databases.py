@@ -11,7 +11,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -29,7 +28,6 @@ from fim_private.errors import (
     MissingExtraError,
     ParameterError,
     parameter,
-    shown,
 )
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import file_errors, files_of
@@ -118,10 +116,10 @@ def check_query(source: Source, query: object, name: str = "query") -> None:
             f"a database needs {parameter(name)}: a select that gives one row per item, such as "
             f"'select {example}'"
         )
-    if not isinstance(query, str):
-        raise ParameterError(f"{parameter(name)} must be text, not {shown(query)}")
-    if _SELECT.match(query) is None:
-        raise ParameterError(f"{parameter(name)} must be a single select, and nothing else")
+    if not isinstance(query, str) or _SELECT.match(query) is None:
+        raise ParameterError(
+            f"{parameter(name)} must be a single select, as text, and nothing else"
+        )
 
 
 def database_source(source: Database, query: str) -> ArrowSource:
@@ -338,9 +336,9 @@ def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Back
     _driver("duckdb", "warehouse")
     import ibis
 
-    folder = tempfile.mkdtemp(prefix="fim-private-")  # for data that do not fit in memory
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    settings = {"temp_directory": folder}
+    # For data that do not fit in memory.
+    folder = tempfile.TemporaryDirectory(prefix="fim-private-", ignore_cleanup_errors=True)
+    settings = {"temp_directory": stack.enter_context(folder)}
     if memory.given:
         settings["memory_limit"] = f"{memory.most}B"
     if isinstance(source, LocalPath):

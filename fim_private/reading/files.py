@@ -318,8 +318,8 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
 
 # -------------------- folders, patterns and object stores: their names alone say which files
 
-# the folder of a missing value, by Hive and all who followed it
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# A folder such as year=2024, and that of a missing value, by Hive and all who followed it.
+_PARTITION = re.compile("(?:^|/)([^/=]+)=(?:__HIVE_DEFAULT_PARTITION__|([^/]*))(?=/)")
 
 
 # Gives the names in a folder, and whether each is a folder.
@@ -400,11 +400,10 @@ def _files_of_address(address: Address) -> list[File]:
 
 def _base_and_pattern(place: str) -> tuple[str, str]:
     """Return the path up to the first step that is a pattern, and that pattern; "" for none."""
-    steps = place.split("/")
-    for number, step in enumerate(steps):
-        if glob.has_magic(step):
-            return "/".join(steps[:number]), "/".join(steps[number:])
-    return place, ""
+    match = re.search(r"(?:^|/)([^/]*[*?[].*)", place, re.DOTALL)
+    if match is None:
+        return place, ""
+    return place[: match.start()], match[1]
 
 
 def _below(names_in: Listing, folder: str, pattern: str, shown: str) -> list[str]:
@@ -448,11 +447,5 @@ def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
 
 def _partitions(file: str, base: str) -> dict[str, str]:
     """Return the columns that the folders below a base say, with their values; "" for no value."""
-    values = {}
-    for folder in file.removeprefix(base).split("/")[:-1]:
-        if folder.find("=") > 0:
-            name, _, value = unquote(folder).partition("=")
-            if value == _NO_VALUE:
-                value = ""
-            values[name] = value
-    return values
+    folders = _PARTITION.findall(file.removeprefix(base))
+    return {unquote(name): unquote(value) for name, value in folders}

@@ -152,20 +152,16 @@ def shown_source(text: str) -> str:
     match = _ADDRESS.fullmatch(text)
     if match is None:
         return text
-    scheme, rest = match.groups()
+    scheme, path = match.groups()
+    place, mark, query = path.partition("?")
     # An @ there may belong to a password, before or behind it: nobody can tell.
-    if "@" in rest.partition("?")[2]:
+    if "@" in query:
         return f"{scheme}://***"
-    login, at, place = rest.rpartition("@")
-    user, colon, _ = login.partition(":")
-    shown_login = f"{user}:***{at}"
-    if not colon:  # there is no password in front of a host, and what has an @ may be anything
-        shown_login, place = "", rest
-    # Otherwise it may hold any letter, also @, / and ?: all that may be a part of it is left out.
-    place, mark, query = place.partition("?")
+    # A password may hold any letter, also @ and /: all that may be a part of it is left out.
+    place = re.sub(r"\A([^:]*):.*@", r"\1:***@", place, flags=re.DOTALL)
     if query:
         query = "&".join(map(_shown_parameter, query.split("&")))
-    return f"{scheme}://{shown_login}{place}{mark}{query}"
+    return f"{scheme}://{place}{mark}{query}"
 
 
 def _shown_parameter(assignment: str) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.options.declaration import OptionValues
-from fim_private.periods import KINDS, Period, numbers, several
+from fim_private.periods import KINDS, Period, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.times import TimeFormat, time_format_of
 from fim_private.reading.values import integer_or_text, is_missing
@@ -129,7 +129,7 @@ def not_utf8(text_name: str) -> DataError:
 
 def _is_between(value: object, least: int, most: int) -> TypeGuard[int]:
     """Tell whether a value is a whole number from one number to another."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return type(value) is int and least <= value <= most
 
 
 def _wrong(name: str, expected: str, value: object) -> ParameterError:
@@ -165,8 +165,9 @@ def _codec(encoding: object) -> str:
         codec = codecs.lookup(encoding)  # type: ignore[arg-type]
         "é".encode(codec.name, "replace").decode(codec.name)
     except (LookupError, TypeError, ValueError):
-        expected = "the name of a text encoding, such as utf-8 or cp1252"
-        raise _wrong("encoding", expected, encoding) from None
+        raise _wrong(
+            "encoding", "the name of a text encoding, such as utf-8 or cp1252", encoding
+        ) from None
     return codec.name
 
 
@@ -190,12 +191,11 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
     Raises ParameterError for what is missing or out of range.
     """
     if by is None:
-        for option, value in (("segments", segments), ("max_segments", max_segments)):
-            if value is not None:
-                raise ParameterError(
-                    f"{parameter(option)} goes with {parameter('by')}: the column that names "
-                    f"segments"
-                )
+        if segments is not None or max_segments is not None:
+            raise ParameterError(
+                f"{parameter('segments')} and {parameter('max_segments')} go with "
+                f"{parameter('by')}: the column that names segments"
+            )
         return None
     column = _one_column("by", by)
     if segments is None:
@@ -296,11 +296,6 @@ class Times:
         ]
         places = np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)
         return places[day_number]
-
-    def stretches(self, days: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the number of the stretch of `per` that has each day: (n,)."""
-        assert self.per is not None
-        return numbers(self.per, days)
 
 
 _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
@@ -420,11 +415,6 @@ class Reading:
             )
 
     @property
-    def as_text(self) -> bool:
-        """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.head or bool(self.item or self.dialect.given())
-
-    @property
     def parts(self) -> Segments | None:
         """The segments, or periods, that have a release each; None for one release."""
         if self.by is not None or self.times is None:
@@ -433,7 +423,7 @@ class Reading:
 
     def given(self) -> list[str]:
         """Return which of user, basket, item and items were named, in this order."""
-        return [name for name in self.choices() if name in ("user", "basket", "item", "items")]
+        return [name for name in dict(self.named()) if name in ("user", "basket", "item", "items")]
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
@@ -456,10 +446,10 @@ class Reading:
 
     def choices(self) -> list[str]:
         """Return which parameters were given that need a source with columns."""
-        names = [name for name, _ in self.named()]
+        names = [*dict(self.named())]
         if self.split is not None:
             names.append("split")
-        return list(dict.fromkeys(names))
+        return names
 
     def refuse(self, source: str) -> None:
         """Raise ParameterError if a column or a dialect was named to a source without columns."""

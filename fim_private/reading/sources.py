@@ -55,7 +55,9 @@ def named_source(source: FileLocation, options: Reading) -> File | ArrowSource:
 
 
 def _opened(file: File, options: Reading) -> File:
-    return with_lines_of_json(open_file(file, as_text=options.as_text), options)
+    # Text by what is given, if it is no Parquet or Arrow.
+    as_text = options.head or bool(options.item or options.dialect.given())
+    return with_lines_of_json(open_file(file, as_text=as_text), options)
 
 
 def file_table(file: File, options: Reading) -> ArrowSource:
@@ -255,17 +257,15 @@ def _only_sheet(file: File) -> python_calamine.CalamineSheet:
         ]
     except (FimPrivateError, MemoryError):
         raise
-    except calamine.PasswordError:
-        raise DataError(
-            f"{file.name} has a password; save it without one, or save as CSV"
-        ) from None
+
     except BaseException as error:
         # Each damage has an error of its own, in two libraries; one of them panics, as programs in
         # Rust do.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise DataError(
-            f"{file.name} is no workbook that can be read; write it again, or save as CSV"
+            f"{file.name} is no workbook that can be read, or has a password; write it again "
+            f"without one, or save as CSV"
         ) from None
     filled = [sheet for sheet in sheets if sheet.start is not None]
     if not filled:
@@ -449,17 +449,25 @@ def _aligned(
     """
     kinds = {name: schema.field(name).type for name in scan.names if name not in named}
     for name, kind in kinds.items():
-        _check_type(source, name, kind)
-    if scan.items is None and {*source.schema.names} - {*named} != {*schema.names} - {*named}:
+        if source.schema.names.count(name) != 1:
+            raise DataError(
+                f"{source.name} has no column {name!r}, or several; the first of these files has "
+                f"one"
+            )
+        type_here = common_type(source.schema.field(name).type)
+        if type_here != kind and not pa.types.is_null(type_here):
+            raise DataError(
+                f"column {name!r} of {source.name} has type {shown_type(type_here)}, and in the "
+                f"first of these files {shown_type(kind)}; write them with one type"
+            )
+    if scan.items is None and not {*source.schema.names} ^ {*schema.names} <= named.keys():
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(
             f"{source.name} has other columns than the first of these files; name those of one kind"
         )
     items = scan.items if scan.items in kinds else None
-    where = scan.where
-    if not named.keys().isdisjoint(source.schema.names):
-        # A file may have columns of its own under the names that its folders say.
-        where = None
+    # A file may have columns of its own under the names that its folders say.
+    where = scan.where if named.keys().isdisjoint(source.schema.names) else None
     inner = Wanted([*kinds], scan.rows_at_a_time, items, where)
     for batch in source.batches(inner):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
@@ -467,21 +475,6 @@ def _aligned(
         for name, value in named.items():
             columns[name] = pa.DictionaryArray.from_arrays(codes, arrow_strings([value]))
         yield RecordBatch.from_arrays([columns[name] for name in scan.names], names=scan.names)
-
-
-def _check_type(source: ArrowSource, name: str, kind: pa.DataType) -> None:
-    """Raise DataError if a file has no column of a name, or if it has another type."""
-    places = source.schema.get_all_field_indices(name)
-    if len(places) != 1:
-        raise DataError(
-            f"{source.name} has no column {name!r}, or several; the first of these files has one"
-        )
-    type_here = common_type(source.schema.field(places[0]).type)
-    if type_here != kind and not pa.types.is_null(type_here):
-        raise DataError(
-            f"column {name!r} of {source.name} has type {shown_type(type_here)}, and in the first "
-            f"of these files {shown_type(kind)}; write them with one type"
-        )
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fim_private import periods
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.contribution_bounds import (
@@ -449,7 +450,7 @@ def _of_periods(
     place = times.places(day)
     stay = (segment >= 0) & (place >= 0)
     if user is not None and times.per is not None:
-        user = _numbers_of_pairs(user, times.stretches(day) + (1 << 31))
+        user = _numbers_of_pairs(user, periods.numbers(times.per, day) + (1 << 31))
     if user is not None:
         user = _occurring(user[stay])
     if times.parts is not None:

@@ -168,7 +168,10 @@ _COLUMN = rf'"(?:[^"]|"")+"|(?!(?:{"|".join(_WORDS)})(?!\w))[^\W\d]\w*'
 _SIGN = r"<=|>=|<>|!=|[=<>]"
 _CHARACTER = r"'(?:[^']|'')'"
 _TEXT = r"'(?:[^']|'')*'"
-_TYPED_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,3})?(?![\w.])"
+_LITERAL = (
+    rf"{_TEXT}|(?:true|false)(?!\w)|"
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,3})?(?![\w.])"
+)
 
 
 class _Parser:
@@ -269,14 +272,12 @@ class _Parser:
         return ColumnTest(column, "like", (pattern,), negated, escape)
 
     def _value(self) -> Literal:
-        text = self._take(_TEXT)
-        if text is not None:
-            return _unquoted(text)
-        number = self._take(_TYPED_NUMBER)
-        if number is not None:
-            return Decimal(number)
-        name = "a literal: 'text', a number, true or false"
-        return self._expect(r"(?:true|false)(?!\w)", name).lower() == "true"
+        literal = self._expect(_LITERAL, "a literal: 'text', a number, true or false")
+        if literal.startswith("'"):
+            return _unquoted(literal)
+        if literal[0].isalpha():
+            return literal.lower() == "true"
+        return Decimal(literal)
 
 
 def _unquoted(text: str) -> str:

@@ -11,9 +11,9 @@ import math
 import operator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import ibis
+from ibis.expr.types import Table, Value
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.options import Times
@@ -30,9 +30,7 @@ from fim_private.reading.where import (
     regex_of,
     truth,
 )
-
-if TYPE_CHECKING:
-    from ibis.expr.types import Table, Value
+from fim_private.warehouse.session import Session
 
 # White space as Arrow trims it, of Unicode and not only of ASCII, inside the brackets of a pattern.
 WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -91,7 +89,7 @@ def _in_utc(time: Value, dialect: str) -> Value:
     return in_zone(lambda first, second: None)(*arguments)
 
 
-def day(column: Value, times: Times, source: str, dialect: str) -> Value:
+def day(column: Value, times: Times, session: Session) -> Value:
     """Return the day of a time as a date, in UTC if it has a zone.
 
     Raises DataError for a column of another type.
@@ -104,22 +102,21 @@ def day(column: Value, times: Times, source: str, dialect: str) -> Value:
         return column
     if not kind.is_timestamp():
         raise DataError(
-            f"column {times.column!r} of {source} has type {kind}: make a view where it is a "
+            f"column {times.column!r} of {session.name} has type {kind}: make a view where it is a "
             f"date, or a timestamp. "
             f"If it holds texts, say with {parameter('time_format')} how they are written"
         )
     if kind.timezone is None:
         return column.date()
-    _check_zone(times.column, source, dialect)
-    return _in_utc(column, dialect).date()
+    _check_zone(times.column, session)
+    return _in_utc(column, session.dialect).date()
 
 
-def _check_zone(name: str, source: str, dialect: str) -> None:
-    if dialect not in _ZONES:
+def _check_zone(name: str, session: Session) -> None:
+    if session.dialect not in _ZONES:
         raise DataError(
-            f"column {name!r} of {source} has times with a zone, which {dialect} cannot be asked "
-            f"for in UTC: "
-            "make a view where it is a date"
+            f"column {name!r} of {session.name} has times with a zone, which {session.dialect} "
+            f"cannot be asked for in UTC: make a view where it is a date"
         )
 
 
@@ -191,7 +188,7 @@ def _whole(number: Value, divisor: int) -> Value:
     return (number // divisor).cast("int64")
 
 
-def passing(condition: Condition, table: Table, source: str, dialect: str) -> Value:
+def passing(condition: Condition, table: Table, session: Session) -> Value:
     """Return where a condition is true; null where it is neither true nor false.
 
     Raises DataError for a column that cannot be compared with its literal.
@@ -201,11 +198,11 @@ def passing(condition: Condition, table: Table, source: str, dialect: str) -> Va
         column = table[test.column]
         kind = column.type()
         if kind.is_timestamp() and kind.timezone is not None:
-            _check_zone(test.column, source, dialect)
+            _check_zone(test.column, session)
         comparison = _compared(present(column), sign, literal, test)
         if comparison is None:
             raise DataError(
-                f"{parameter('where')} compares column {test.column!r} of {source} with "
+                f"{parameter('where')} compares column {test.column!r} of {session.name} with "
                 f"{named_kind(literal)} by {sign}, and its type is {kind}. Make a view with the "
                 f"right type; texts go with =, <> and in only"
             )

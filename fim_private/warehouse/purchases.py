@@ -10,12 +10,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 import ibis
 import numpy as np
 import pyarrow as pa
 from ibis import _
+from ibis.expr.types import Column, Table, Value
 
 from fim_private.counting.work import Int64
 from fim_private.errors import DataError, parameter
@@ -35,9 +35,6 @@ from fim_private.reading.times import TimeFormat
 from fim_private.reading.where import moment_in, tests_of
 from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
 from fim_private.warehouse.session import Session
-
-if TYPE_CHECKING:
-    from ibis.expr.types import Column, Table, Value
 
 _USER, _NOBODY = "key_user", "key_nobody"  # of a basket, beside its columns
 _EPOCH = date(1970, 1, 1)
@@ -148,37 +145,37 @@ def _selected(session: Session, table: Table, roles: Roles) -> Table:
     They are the keys of the basket, its user and whether that is nobody, the day, the part, whether
     the row is read, and the items i0, i1, ...
     """
-    columns = [as_printed(table[key]).name(f"key{n}") for n, key in enumerate(roles.basket)]
+    columns = {f"key{n}": as_printed(table[key]) for n, key in enumerate(roles.basket)}
     if not columns:  # each row is a basket
-        columns = [_number().name("key")]
-    is_read, segment = _read_and_part(session, table, roles)
+        columns["key"] = _number()
     if roles.user is not None:
         user = as_printed(table[roles.user])
         if not user.type().is_numeric():  # as numbers, 0.0 is -0.0
             user = user.cast("string")
         no_user = "" if user.type().is_string() else 0
-        columns += [user.fill_null(no_user).name(_USER), user.isnull().name(_NOBODY)]
+        columns |= {_USER: user.fill_null(no_user), _NOBODY: user.isnull()}
     if roles.times is not None:
         time = table[roles.times.column]
-        columns.append(day(time, roles.times, session.name, session.dialect).name("day"))
-    items = [table[column] for column in roles.values]
-    if len(items) > 1:  # that name an item together: a missing one is an empty text
-        items = [column.cast("string").fill_null("") for column in items]
-    named_items = [column.name(f"i{n}") for n, column in enumerate(items)]
-    return table.select(*columns, segment.name("part"), is_read.name("read"), *named_items)
+        columns["day"] = day(time, roles.times, session)
+    columns["part"], columns["read"] = _part_and_read(session, table, roles)
+    for n, column in enumerate(roles.values):
+        columns[f"i{n}"] = table[column]
+        if len(roles.values) > 1:  # that name an item together: a missing one is an empty text
+            columns[f"i{n}"] = table[column].cast("string").fill_null("")
+    return table.select(columns)
 
 
-def _read_and_part(session: Session, table: Table, roles: Roles) -> tuple[Value, Value]:
-    """Return whether a row is read, and the number of its segment: 0 if there are none."""
+def _part_and_read(session: Session, table: Table, roles: Roles) -> tuple[Value, Value]:
+    """Return the number of a row's segment, 0 if there are none, and whether it is read."""
     is_read = ibis.literal(True)
     if roles.where is not None:
-        is_read = passing(roles.where, table, session.name, session.dialect).fill_null(False)
+        is_read = passing(roles.where, table, session).fill_null(False)
     if roles.by is None:
-        return is_read, ibis.literal(0, type="int32")
+        return ibis.literal(0, type="int32"), is_read
     segment = as_printed(table[roles.by.column].cast("string"))
     cases = ((segment == name, number) for number, name in enumerate(roles.by.names))
     part = ibis.cases(*cases, else_=-1).cast("int32")
-    return is_read & (part >= 0), part
+    return part, is_read & (part >= 0)
 
 
 def _without_missing(rows: Table, roles: Roles) -> Table:
@@ -310,11 +307,11 @@ def _named_baskets(session: Session, rows: Table, keys: list[str], roles: Roles)
     """Return the keys of each basket, its number, its unit, and its period if each is released."""
     times = roles.times
     baskets = rows.group_by(keys).aggregate() if times is None else _dated(rows, keys, times)
-    numbers, owner = [_number().name("basket")], [_USER]
+    numbers, owner = {"basket": _number()}, [_USER]
     if times is not None and times.per is not None:  # a unit is what a user bought in one of these
-        numbers.append(_.day.truncate(times.per[0].upper()).name("stretch"))
+        numbers["stretch"] = _.day.truncate(times.per[0].upper())
         owner.append("stretch")
-    baskets = session.keep(baskets.mutate(*numbers), "named")
+    baskets = session.keep(baskets.mutate(numbers), "named")
     if roles.user is None:
         baskets = baskets.mutate(unit=_.basket)
     else:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import ibis
 import numpy as np
 import pyarrow as pa
 import sqlglot
+from ibis.backends import BaseBackend as Backend
 from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
+from ibis.expr.types import Table
 from numpy.typing import NDArray
+from sqlglot.expressions import convert as literal
 
 from fim_private.counting.work import Int64
 from fim_private.errors import DataError, ParameterError, parameter
@@ -21,10 +24,6 @@ from fim_private.reading.databases import connected, database_errors
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory, LocalPath, source_of
 from fim_private.reading.options import Reading
-
-if TYPE_CHECKING:
-    from ibis.backends import BaseBackend as Backend
-    from ibis.expr.types import Table
 
 
 @dataclass(frozen=True)
@@ -166,20 +165,15 @@ def _is_kept(table: Table) -> bool:
         return False
     namespace = operation.namespace
     query = query.format(
-        name=_literal(operation.name),
-        schema=_literal(namespace.database),
-        catalog=_literal(namespace.catalog),
+        name=literal(operation.name).sql(),
+        schema=literal(namespace.database).sql(),
+        catalog=literal(namespace.catalog).sql(),
     )
     try:
         with _cursor(operation.source) as execute:
-            rows = execute(query).fetchall()
+            return bool(execute(query).fetchall() == [(True,)])
     except Exception:  # reading the table will say what is wrong
         return False
-    return bool(rows == [(True,)])
-
-
-def _literal(text: str | None) -> str:
-    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
@@ -219,8 +213,8 @@ def opened(
             with database_errors(name):
                 backend: Backend = data.get_backend() if dialect is None else None
         else:
-            source = source_of(data)
-            name, backend, purchases = stack.enter_context(connected(source, table, options.memory))
+            connection = connected(source_of(data), table, options.memory)
+            name, backend, purchases = stack.enter_context(connection)
         session = Session(name, backend, dialect or backend.name, queries)
         stack.callback(session.close)
         yield session, purchases

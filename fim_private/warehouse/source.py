@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, TypeAlias
 
 import ibis
 import numpy as np
 from ibis import _
+from ibis.expr.types import Table
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import Candidates, Counter, Top, rank_order, ranks_of
@@ -30,12 +30,9 @@ from fim_private.counting.source import (
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.errors import ParameterError, WorkLimitError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
-from fim_private.spectrum import SupportSpectrum
+from fim_private.spectrum import Items, SupportSpectrum
 from fim_private.warehouse.purchases import StoredPurchases
 from fim_private.warehouse.session import Session
-
-if TYPE_CHECKING:
-    from ibis.expr.types import Table
 
 MOST_OCCURRENCES = 10**8  # if itemsets are counted one by one, so many in baskets at most
 _ONE = ibis.literal(1, type="int8")
@@ -142,7 +139,7 @@ class View:
         self.session.drop(beyond)
         return sums
 
-    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[Items]:
         """Return the labels of itemsets; see `ItemSource.named`."""
         return [in_label_order(map(self.label, codes)) for codes in itemsets]
 
@@ -177,7 +174,7 @@ def _with_level_weights(held: Table, scale: int) -> Table:
 
 
 # Candidates with their places in a table, and that table of who holds them: unit, place, times.
-_LookedFor: TypeAlias = "tuple[dict[ItemCodes, int], Table]"
+_LookedFor = tuple[dict[ItemCodes, int], Table]
 
 
 @dataclass(frozen=True)
@@ -294,7 +291,8 @@ class _CandidateCounts:
             key, baskets = "pair", self._pairs(rows).rename(pair="place")
         baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
         for place in others:
-            further = rows.view().select("basket", more=_.times, **{f"i{place}": _.item})
+            renamed = {"basket": _.basket, "more": _.times, f"i{place}": _.item}
+            further = rows.view().select(renamed)
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])
             baskets = baskets.mutate(times=ibis.least(_.times, _.more)).drop("more")
         return baskets.select("unit", "place", "times")
@@ -309,9 +307,9 @@ class _CandidateCounts:
         others = [first[name] for name in first.columns if name not in ("item", "times")]
         # A pair has one number. Otherwise candidates could be joined to one of its items first,
         # which takes far longer.
-        pair = (second.item.cast("int64") * self.view.count + first.item).name("place")
-        times = ibis.least(first.times, second.times).name("times")
-        return first.inner_join(second, in_one_basket).select(*others, pair, times)
+        pair = second.item.cast("int64") * self.view.count + first.item
+        times = ibis.least(first.times, second.times)
+        return first.inner_join(second, in_one_basket).select(*others, place=pair, times=times)
 
 
 @dataclass(frozen=True)
@@ -339,12 +337,8 @@ class _DatabaseCounter(Counter):
     def top(self, ceiling: int | None, limit: int | None) -> Top:
         by_support = self._listed.group_by("support").aggregate(number=_.count())
         counts = self._view.session.numbers(by_support, [[self._view.units], [1]])
-        levels = [
-            (support, number)
-            for support, number in counts.T.tolist()
-            if ceiling is None or support < ceiling
-        ]
-        return Top(sorted(levels, reverse=True), 1)
+        below = counts[:, counts[0] < (ceiling or math.inf)]
+        return Top(sorted(map(tuple, below.T.tolist()), reverse=True), 1)
 
     def locate(self, support: int, index: int) -> list[int]:
         codes, _ = self._read(self._between(support, support).limit(1, offset=index))
@@ -376,7 +370,7 @@ class _DatabaseCounter(Counter):
         ranked = self._view.entries.inner_join(table, "item").select("unit", "basket", r0="place")
         ranked = itemsets = session.keep(ranked, "ranked")
         for before, rank in pairwise(self._ranks):
-            longer = ranked.view().select(own="basket", **{rank: "r0"})
+            longer = ranked.view().select({"own": "basket", rank: "r0"})
             same_basket = itemsets.basket == longer.own
             itemsets = itemsets.inner_join(longer, [same_basket, itemsets[before] < longer[rank]])
             itemsets = itemsets.drop("own")

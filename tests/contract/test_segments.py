@@ -182,8 +182,8 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "segments", "most", "said"),
     [
-        (None, "A,B", None, "segments goes with by"),
-        (None, None, 2, "max_segments goes with by"),
+        (None, "A,B", None, "segments and max_segments go with by"),
+        (None, None, 2, "segments and max_segments go with by"),
         ("s", None, None, "by needs segments too"),
         ("s", "", None, "must name one segment or more"),
         ("s", {"A", "B"}, None, "must be a list of names"),

@@ -565,10 +565,10 @@ def test_queries_are_compiled_for_databases_that_are_not_here(
 
 @pytest.mark.parametrize("dialect", COMPILED)
 def test_times_in_texts_are_compiled_for_databases_that_are_not_here(dialect: str) -> None:
-    table = ibis.table({"written": "string"}, name="sales")
+    table, session = ibis.table({"written": "string"}, name="sales"), Session("", None, dialect, [])
     for written in ("%d/%m/%Y", "%d %b %Y %I:%M:%S.%f %p"):
         shape = TimeFormat(written)
-        days = day(table.written, Times("written", format=shape), "it", dialect)
+        days = day(table.written, Times("written", format=shape), session)
         found = table.select(day=days, moment=moment(table.written, shape))
         assert "31" in ibis.to_sql(found, dialect=dialect)
 

@@ -34,7 +34,7 @@ def shop(tmp_path: Path) -> str:
         ("s3://bucket/sales", QUERY, "query is for a database"),
         ("sqlite:///shop.db", None, "a database needs query: a select"),
         ("postgresql://host/shop", None, "a database needs query: a select"),
-        ("sqlite:///shop.db", 3, "query must be text, not 3"),
+        ("sqlite:///shop.db", 3, "query must be a single select, as text"),
         ("sqlite:///shop.db", "delete from sales", "query must be a single select"),
         ("sqlite:///shop.db", "", "query must be a single select"),
         ("sqlite:///shop.db", "-- all\n drop table sales", "query must be a single select"),

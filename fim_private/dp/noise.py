@@ -143,11 +143,12 @@ def uniform_integers(bound: int, size: int, randomness: Randomness) -> Integers:
     count = (bound - 1).bit_length()
     width = next(w for w in (1, 2, 4, 8) if count <= 8 * w)
     mask = (1 << count) - 1
-    values = (randomness.words(size, width) & mask).astype(np.int64)
-    if bound <= mask:  # redraw those that are too large, and only those
-        while (excess := np.flatnonzero(values >= bound)).size:
-            values[excess] = (randomness.words(excess.size, width) & mask).astype(np.int64)
-    return values
+
+    def propose(count: int) -> Proposals:
+        drawn = (randomness.words(count, width) & mask).astype(np.int64)
+        return drawn, drawn < bound
+
+    return _taken(propose, size)
 
 
 def _bernoulli_exp_below_one(
@@ -403,7 +404,7 @@ def _histogram() -> _Histogram:
     ]
     heights = np.full(256, np.nan)
     heights[:_CELLS] = [
-        float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)
+        _HEIGHT * edges[j][0] / (weight << bits) for j, weight in enumerate(weights)
     ]
     cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
     return _Histogram(cells, tuple(weights), certain, heights)
@@ -563,7 +564,7 @@ def least_exceeding(sigma2: Rational, p: Fraction) -> int:
     return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
-def rounded_normal_half_width(sigma2: Rational, confidence: Fraction = Fraction(95, 100)) -> int:
+def rounded_normal_half_width(sigma2: Rational, confidence: Fraction) -> int:
     """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² =
     sigma2.
     """

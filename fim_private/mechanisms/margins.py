@@ -325,8 +325,7 @@ class Search:
         for run in self.runs():
             first = run.first
             while first <= run.last:
-                size = 1 if first <= singles else 1 + first // share
-                last = min(first + size - 1, run.last)
+                last = first if first <= singles else min(first + first // share, run.last)
                 yield Run(first, last, run.next_support)
                 first = last + 1
 
@@ -537,10 +536,8 @@ class TightMargin(RankCapped):
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
-        rank = self.search(spectrum).draw(randomness)
-        return self.choice(self.last_rank(spectrum) if rank is None else rank).select(
-            spectrum, randomness
-        )
+        rank = self.search(spectrum).draw(randomness) or self.last_rank(spectrum)
+        return self.choice(rank).select(spectrum, randomness)
 
     def distribution(
         self, spectrum: SupportSpectrum, groups: Groups = _GROUPS

@@ -183,8 +183,8 @@ def _root_complement(digits: int, count: int, bits: int) -> Bounds:
         root = context.exp(context.divide(logarithm, Decimal(count)))
         return int(context.multiply(root, Decimal(unit)))
 
-    lower = unit - min(floor_of_root(digits + 1) + 2, unit) if digits + 1 < unit else 0
-    return lower, unit - max(floor_of_root(digits) - 1, 0) if digits else unit
+    lower = unit - min(floor_of_root(digits + 1) + 2, unit)
+    return lower, unit - max(floor_of_root(digits) - 1, 0)
 
 
 class MaxOfLaplaces(_NoisyMax):

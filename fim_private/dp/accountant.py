@@ -42,11 +42,6 @@ class Choices:
     bounded_range: bool
 
     @property
-    def basic_epsilon(self) -> Fraction:
-        """The ε that all choices spend together."""
-        return self.count * self.epsilon
-
-    @property
     def rho(self) -> Fraction:
         """The ρ that all choices spend together: ε²/8 each if bounded-range, else ε²/2.
 
@@ -157,7 +152,7 @@ def cost_of_steps(
     if budget.rho is None or len(choices) < len(steps):
         return cost
     # Nothing but choices: these also add up by basic composition.
-    basic_epsilon = _total(choice.basic_epsilon for choice in choices)
+    basic_epsilon = _total(choice.count * choice.epsilon for choice in choices)
     return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
 
 

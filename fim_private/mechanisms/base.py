@@ -209,12 +209,18 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class RankCapped(Checked):
-    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+class Approximate(Checked):
+    """An (epsilon, delta)-private mechanism."""
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
+
+
+@dataclass(frozen=True)
+class RankCapped(Approximate):
+    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+
     max_rank: int = options.MAX_RANK
 
 

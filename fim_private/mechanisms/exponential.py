@@ -132,10 +132,9 @@ class ExponentialWeights(Checked, ABC):
         exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        named_levels = [candidate.level for candidate in candidates if candidate.level is not None]
-        number = len(named_levels)
-        levels = np.array(named_levels, dtype=np.int64)
-        return OutcomeDistribution(levels, shares[:number], float(shares[number:].sum()))
+        levels = [candidate.level for candidate in candidates if candidate.level is not None]
+        probabilities, abstain = shares[: len(levels)], float(shares[len(levels) :].sum())
+        return OutcomeDistribution(np.array(levels, dtype=np.int64), probabilities, abstain)
 
 
 def at_random_rank(

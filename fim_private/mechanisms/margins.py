@@ -30,7 +30,6 @@ from fim_private.dp.bounds import (
     least_integer,
     ln,
     power_bounds,
-    precisions,
 )
 from fim_private.dp.noise import (
     Floats,
@@ -252,11 +251,12 @@ class Search:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
         shared = self.noise.draw_shared(randomness)
         uniform = UniformReal(randomness)
-        for bits in precisions(_BITS):
+        bits = _BITS
+        while True:
             digits = uniform.digits(bits)
             with suppress(_NeedsMoreBits):
                 return self._invert((digits, digits + 1), shared, bits)
-        raise AssertionError("precisions() never ends")  # pragma: no cover
+            bits *= 2
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where

@@ -132,9 +132,9 @@ class ExponentialWeights(Checked, ABC):
         exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        levels = [candidate.level for candidate in candidates if candidate.level is not None]
-        probabilities, abstain = shares[: len(levels)], float(shares[len(levels) :].sum())
-        return OutcomeDistribution(np.array(levels, dtype=np.int64), probabilities, abstain)
+        supports = [candidate.level for candidate in candidates if candidate.level is not None]
+        levels, abstain = np.array(supports, dtype=np.int64), float(shares[len(supports) :].sum())
+        return OutcomeDistribution(levels, shares[: len(supports)], abstain)
 
 
 def at_random_rank(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from itertools import accumulate
 
 from fim_private.dp.composition import PrivacyBudget, gdp_mu, growth_bound, zcdp_epsilon
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
@@ -39,11 +40,6 @@ class Choices:
     count: int
     epsilon: Fraction
     bounded_range: bool
-
-    @property
-    def basic_epsilon(self) -> Fraction:
-        """The ε that all choices spend together."""
-        return self.count * self.epsilon
 
     @property
     def rho(self) -> Fraction:
@@ -110,7 +106,7 @@ class Step:
     def normal(self) -> Fraction:
         """The μ² of normal noise that is as private as the step may be."""
         if self.epsilon is not None:
-            return gdp_mu(Fraction(self.epsilon), Fraction(self.delta or 0)) ** 2
+            return gdp_mu(self.epsilon, self.delta or _NOTHING) ** 2
         if self.mu_squared is not None:
             return Fraction(self.mu_squared)
         return 2 * Fraction(self.rho or 0)
@@ -156,7 +152,7 @@ def cost_of_steps(
     if budget.rho is None or len(choices) < len(steps):
         return cost
     # Nothing but choices: these also add up by basic composition.
-    basic_epsilon = _total(choice.basic_epsilon for choice in choices)
+    basic_epsilon = _total(choice.count * choice.epsilon for choice in choices)
     return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
 
 
@@ -182,11 +178,6 @@ def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
     costs = [step.zcdp for step in steps]
     delta = names_delta + _total(cost.delta for cost in costs)
     return ZcdpCost(_total(cost.rho for cost in costs), delta)
-
-
-def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:
-    """Return what any (ε, δ)-private release spends in zCDP: ε²/2, δ-approximately."""
-    return ZcdpCost(cost.epsilon**2 / 2, cost.delta)
 
 
 def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> PrivacyCost:
@@ -293,8 +284,7 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
     docs/privacy.md, Theorem 29.
     """
     total = dict(spent.get(None, NO_SUMS))
-    changes: defaultdict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]]
-    changes = defaultdict(list)
+    changes: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = defaultdict(list)
     for reach, sums in spent.items():
         if reach is None:
             continue
@@ -304,11 +294,8 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
         if first <= last:
             changes[partition] += [(first, 1, sums), (last + 1, -1, sums)]
     for days in changes.values():
-        today, most = dict(NO_SUMS), dict(NO_SUMS)
         # What ends comes before what begins on the same day.
-        for _, sign, sums in sorted(days, key=lambda change: change[:2]):
-            for name in SUMS:
-                today[name] += sign * sums[name]
-                most[name] = max(most[name], today[name])
-        total = both(total, most)
+        ordered = sorted(days, key=lambda change: change[:2])
+        for name in SUMS:
+            total[name] += max(accumulate(sign * sums[name] for _, sign, sums in ordered))
     return total

@@ -20,7 +20,7 @@ from fim_private.dp.bounds import (
     normal_density,
     quotient,
 )
-from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.cost import Number, PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import (
     EPSILON_RANGE,
     exact_delta,
@@ -241,9 +241,9 @@ class PrivacyBudget:
     @classmethod
     def of(
         cls,
-        epsilon: float | Fraction | None,
-        delta: float | Fraction,
-        rho: float | Fraction | None,
+        epsilon: Number | None,
+        delta: Number,
+        rho: Number | None,
         *,
         otherwise: float,
     ) -> Self:

@@ -171,6 +171,7 @@ class Checked:
 
         Raises ParameterError if a public fact that it needs is missing.
         """
+        public = cls.completed(public)
         values = {
             "epsilon": epsilon,
             "delta": delta,
@@ -181,6 +182,13 @@ class Checked:
         }
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each heir is a dataclass
         return cls(**{name: values[name] for name in names if values[name] is not None})
+
+    @classmethod
+    def completed(cls, public: PublicParameters) -> PublicParameters:
+        """Return the public facts with the mechanism's own defaults; ParameterError for a missing
+        one.
+        """
+        return public
 
     @property
     def cost(self) -> PrivacyCost:
@@ -201,12 +209,18 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class RankCapped(Checked):
-    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+class Approximate(Checked):
+    """An (epsilon, delta)-private mechanism."""
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
+
+
+@dataclass(frozen=True)
+class RankCapped(Approximate):
+    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+
     max_rank: int = options.MAX_RANK
 
 

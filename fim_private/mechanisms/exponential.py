@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
 
 import numpy as np
 
@@ -133,10 +132,9 @@ class ExponentialWeights(Checked, ABC):
         exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        named_levels = [candidate.level for candidate in candidates if candidate.level is not None]
-        number = len(named_levels)
-        levels = np.array(named_levels, dtype=np.int64)
-        return OutcomeDistribution(levels, shares[:number], float(shares[number:].sum()))
+        supports = [candidate.level for candidate in candidates if candidate.level is not None]
+        levels, abstain = np.array(supports, dtype=np.int64), float(shares[len(supports) :].sum())
+        return OutcomeDistribution(levels, shares[: len(supports)], abstain)
 
 
 def at_random_rank(
@@ -285,10 +283,8 @@ class Choosing(Abstaining):
     neighbors: str = Neighbors.ADD_REMOVE
 
     @classmethod
-    def from_public(
-        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
-    ) -> Self:
-        """Return the mechanism as `Checked.from_public` does; it needs a cap on baskets."""
+    def completed(cls, public: PublicParameters) -> PublicParameters:
+        """Return them as they are, if they have a cap on baskets that leaves some itemset."""
         if public.max_basket is None:
             raise ParameterError(
                 f"the choosing mechanism needs {parameter('max_basket')}: how many items of a "
@@ -300,7 +296,7 @@ class Choosing(Abstaining):
                 f"{parameter('max_basket')} must be at least the size {size}, "
                 f"not {public.max_basket}"
             )
-        return super().from_public(epsilon, delta, public)
+        return public
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and abstaining; or all of a known universe."""
@@ -326,18 +322,13 @@ class LimitedDomain(Abstaining, RankCapped):
     max_itemsets: int | None = None
 
     @classmethod
-    def from_public(
-        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
-    ) -> Self:
-        """Return the mechanism as `Checked.from_public` does.
+    def completed(cls, public: PublicParameters) -> PublicParameters:
+        """Return them with a max_rank.
 
-        Unless it is given, max_rank is 10,000, or ten times the number of selections if that is
-        more.
+        Unless it is given, it is 10,000, or ten times the number of selections if that is more.
         """
-        if public.max_rank is None:
-            max_rank = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top)
-            public = replace(public, max_rank=max_rank)
-        return super().from_public(epsilon, delta, public)
+        most_ranks = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top)
+        return replace(public, max_rank=public.max_rank or most_ranks)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank itemsets and abstaining; reads the top max_rank + 1 at most."""

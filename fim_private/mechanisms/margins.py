@@ -30,7 +30,6 @@ from fim_private.dp.bounds import (
     least_integer,
     ln,
     power_bounds,
-    precisions,
 )
 from fim_private.dp.noise import (
     Floats,
@@ -252,11 +251,12 @@ class Search:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
         shared = self.noise.draw_shared(randomness)
         uniform = UniformReal(randomness)
-        for bits in precisions(_BITS):
+        bits = _BITS
+        while True:
             digits = uniform.digits(bits)
             with suppress(_NeedsMoreBits):
                 return self._invert((digits, digits + 1), shared, bits)
-        raise AssertionError("precisions() never ends")  # pragma: no cover
+            bits *= 2
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where
@@ -325,8 +325,7 @@ class Search:
         for run in self.runs():
             first = run.first
             while first <= run.last:
-                size = 1 if first <= singles else 1 + first // share
-                last = min(first + size - 1, run.last)
+                last = first if first <= singles else min(first + first // share, run.last)
                 yield Run(first, last, run.next_support)
                 first = last + 1
 
@@ -537,10 +536,8 @@ class TightMargin(RankCapped):
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
-        rank = self.search(spectrum).draw(randomness)
-        return self.choice(self.last_rank(spectrum) if rank is None else rank).select(
-            spectrum, randomness
-        )
+        rank = self.search(spectrum).draw(randomness) or self.last_rank(spectrum)
+        return self.choice(rank).select(spectrum, randomness)
 
     def distribution(
         self, spectrum: SupportSpectrum, groups: Groups = _GROUPS

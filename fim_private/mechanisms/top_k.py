@@ -117,8 +117,8 @@ class TopK:
     @property
     def choices(self) -> Choices:
         """The choices that the selections are made of, for the accountant."""
-        cost = self.mechanism.cost
-        return Choices(self.count, cost.epsilon, is_bounded_range(self.mechanism))
+        epsilon = Fraction(self.mechanism.cost.epsilon)
+        return Choices(self.count, epsilon, is_bounded_range(self.mechanism))
 
     @property
     def margin(self) -> float:

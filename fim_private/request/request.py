@@ -246,13 +246,9 @@ def request_from(
     _check_caps(spec, public, scope, by_user=promise.by_user)
     if values["known"] is not None:
         target = replace(target, known=_known(values["known"], spec, public, scope, target))
-    least, top = target.min_support, target.top
-    if least is not None:
-        if values["top"] is None:
-            top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-        # One threshold for all sizes: of noisy supports, or of their shares of the units.
-        count = target.count or least.share is not None
-        target = replace(target, top=top, union=len(target.sizes) > 1, count=count)
+    if target.min_support is not None and values["top"] is None:
+        top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+        target = replace(target, top=top)
     options = {name: values[name] for name in RequestOptions.__annotations__}
     request = Request(target, public, promise, spec, choice.reason, scope=scope, options=options)
     request = replace(request, supports_share=_supports_share(request, choice))
@@ -273,8 +269,9 @@ def _target_of(values: OptionValues) -> Target:
             raise ParameterError(
                 f"{parameter(name)} needs {parameter('supports')}: do not leave them out"
             )
-    union, keep_all = flag("union", values["union"]), flag("keep_all", values["keep_all"])
-    count, rules = flag("count", values["count"]), flag("rules", values["rules"])
+    union, keep_all, count, rules = (
+        flag(name, values[name]) for name in ("union", "keep_all", "count", "rules")
+    )
     if rules and sizes[-1] == 1:
         raise ParameterError(
             f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}"
@@ -284,6 +281,9 @@ def _target_of(values: OptionValues) -> Target:
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
     least = None if values["min_support"] is None else MinSupport.of(values["min_support"])
+    if least is not None:
+        # One threshold for all sizes: of noisy supports, or of their shares of the units.
+        union, count = len(sizes) > 1, count or least.share is not None
     top = defaults.TOP
     if values["top"] is not None:
         top = whole_number("top", values["top"], least=1, most=_LARGEST_TOP)

@@ -104,11 +104,6 @@ class PublicFacts:
         """Whether the universe is a public list of items."""
         return self.universe.is_listed
 
-    @property
-    def has_caps(self) -> bool:
-        """Whether any cap is given."""
-        return (self.max_rank, self.max_basket, self.max_baskets) != (None, None, None)
-
 
 @dataclass(frozen=True)
 class Promise:

@@ -23,6 +23,7 @@ from fim_private.release.changes import Changes
 from fim_private.release.release import Release
 from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
+from fim_private.request.groups import itemsets_of
 from fim_private.request.plan import ReleasePlan, shares_in_words, step_in_words
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
@@ -325,7 +326,7 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     run, request, spending = prepared.run, prepared.request, prepared.spending
     plan, (cost, _), (_, zcdp) = spending.plan, spending.total, run.entry(spending)
     sought = request.target.sought
-    kinds = words.itemsets_of(request.target.sizes, sought)
+    kinds = itemsets_of(request.target.sizes, sought)
     supports = "with noisy supports" if request.supports_share else "without supports"
     verb = "comes" if sought == 1 else "come"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."

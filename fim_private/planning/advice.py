@@ -145,24 +145,19 @@ class Advice:
             return f"An itemset then needs about {factor} times the support."
         about = "about " if self.changed.mechanism.composed else ""
         have = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
-        subject, compared = "An itemset", ""
+        subject, compared, of_all = "An itemset", "", ""
         if self.changed.target.sizes == (1,) and self.request.target.sizes != (1,):
             subject = "An item"
         elif self.before is not None:
             compared = f", not {self.before:,}"
+        if self.units:
+            share = self.need / self.units
+            digits = ".2g" if share < 0.1 else ",.0f"
+            of_all = f" ({100 * share:{digits}} % of all)"
         return (
             f"{subject} then comes out, with 95 % probability, once {about}{self.need:,} {have} "
-            f"it{self._of_all()}{compared}."
+            f"it{of_all}{compared}."
         )
-
-    def _of_all(self) -> str:
-        """Return which share of all units that is, if their number is known."""
-        if not self.units:
-            return ""
-        share = self.need / self.units
-        if share < 0.1:
-            return f" ({100 * share:.2g} % of all)"
-        return f" ({100 * share:,.0f} % of all)"
 
     def _gives_up(self) -> str:
         """Return what the changed request gives less of, and promises less, in sentences."""

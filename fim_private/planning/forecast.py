@@ -40,6 +40,7 @@ from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
 from fim_private.request.allocation import plan_of
+from fim_private.request.groups import itemsets_of
 from fim_private.request.plan import Selection
 from fim_private.request.request import Request, request_of
 
@@ -354,14 +355,12 @@ def enumerated(words: Sequence[str]) -> str:
 def most_frequent(tops: Sequence[int], sizes: Sequence[int], *, union: bool) -> str:
     """Return which itemsets are asked for, in words: "10 and 50 most frequent pairs"."""
     numbers = enumerated([f"{top:,}" for top in tops])
-    if len(sizes) > 1:
-        of_each = "" if union else " of each size"
-        return f"{numbers} most frequent itemsets of {sizes[0]} to {sizes[-1]} items{of_each}"
-    kind = {1: "item", 2: "pair"}.get(sizes[0], "itemset")
-    of_size = f" of {sizes[0]} items" if sizes[0] > 2 else ""
+    itemsets = itemsets_of(sizes, tops[-1])
+    if len(sizes) > 1 and not union:
+        itemsets += " of each size"
     if numbers == "1":
-        return f"most frequent {kind}{of_size}"
-    return f"{numbers} most frequent {kind}s{of_size}"
+        return f"most frequent {itemsets}"
+    return f"{numbers} most frequent {itemsets}"
 
 
 NOTES = (

@@ -21,7 +21,7 @@ from fim_private.release.chart import BarChart, draw
 from fim_private.release.files import Published
 from fim_private.release.picture import chart_of
 from fim_private.release.rules import Rules, RulesBySegment, rules_of
-from fim_private.request.groups import range_of
+from fim_private.request.groups import itemsets_of, range_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
@@ -277,17 +277,17 @@ class Release(Published):
         if not count:
             return self._no_itemsets
         if self.min_support is not None:
-            kinds = words.itemsets_of(self.sizes, count)
+            kinds = itemsets_of(self.sizes, count)
             return f"{count:,} {kinds} with a noisy support of at least {self._least}"
         marks = [itemset.doubtful for itemset in self.itemsets]
         if any(marks):
             return words.candidates(count, marks.count(False), self._among)
         if self.wanted == 1:
-            return f"The most frequent {words.itemsets_of(self.sizes, 1)}, {self._ranked_by}"
+            return f"The most frequent {itemsets_of(self.sizes, 1)}, {self._ranked_by}"
         number = f"{count:,} of the {self.wanted:,}"
         if count == self.wanted:
             number = f"The {count:,}"
-        kinds = words.itemsets_of(self.sizes, self.wanted)
+        kinds = itemsets_of(self.sizes, self.wanted)
         if not self.union and len(self.sizes) > 1:
             kinds += f" ({self.top:,} of each size)"
         return f"{number} most frequent {kinds}, {self._ranked_by}"
@@ -297,7 +297,7 @@ class Release(Published):
         """The title of a release without itemsets: that there are none, and why."""
         if self.scope.part is not None:
             return self.nothing
-        kind = words.itemsets_of(self.sizes, 1)
+        kind = itemsets_of(self.sizes, 1)
         if self.min_support is not None:
             return f"No {kind} was found with a noisy support of at least {self._least}."
         why = "the mechanism abstained"

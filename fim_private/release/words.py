@@ -17,8 +17,6 @@ from fim_private.request.scope import Scope
 GIVEN = "count"
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
-# Itemsets of one and of two items.
-_NAMED = ("item", "pair")
 # In place of a guarantee.
 SEEDED = (
     "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and "
@@ -47,20 +45,6 @@ def some_of(number: int, every: int, thing: str) -> str:
     if number == every:
         return f"all {things}"
     return f"{number:,} of {things}"
-
-
-def itemsets_of(sizes: Sequence[int], number: int) -> str:
-    """Return "item", "pairs", "itemsets of 3 items" or "itemsets of 1 to 3 items".
-
-    sizes: ascending. number: how many itemsets, for the plural.
-    """
-    plural = "" if number == 1 else "s"
-    if len(sizes) > 1:
-        return f"itemset{plural} of {sizes[0]} to {sizes[-1]} items"
-    [size] = sizes
-    if size <= len(_NAMED):
-        return _NAMED[size - 1] + plural
-    return f"itemset{plural} of {size} items"
 
 
 def candidates(number: int, sure: int, among: str) -> str:

@@ -87,7 +87,7 @@ def plan_of(request: Request) -> ReleasePlan:
     """
     if request.mechanism.composed:
         return _by_gaussian_composition(request)
-    public = request.selection_parameters()
+    public = [request.selection_of(sizes) for sizes in request.target.groups]
     if request.budget.rho is not None:
         return _by_zcdp_composition(request, public)
     basic = _by_basic_composition(request, public)

@@ -52,7 +52,7 @@ def automatic_choice(
     spends_delta = promise.budget.delta > 0
     if not spends_delta:
         return Choice("permute-and-flip", "it needs the smallest margin of all that spend no delta")
-    if public.has_caps:
+    if public.max_rank or public.max_basket or public.max_baskets:
         return Choice("limited-domain", "it uses the public cap that you gave")
     if has_known:
         return Choice("levelwise", "it makes use of the known itemsets")

@@ -13,10 +13,27 @@ from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.options.declaration import OptionValues
 from fim_private.request.supports import MinSupport
 
+# Itemsets of one and of two items.
+_NAMED = ("item", "pair")
+
 
 def range_of(sizes: Sequence[int]) -> int | str:
     """Return consecutive sizes as they are asked for: one of them, or a range such as "2-4"."""
     return sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
+
+
+def itemsets_of(sizes: Sequence[int], number: int) -> str:
+    """Return "item", "pairs", "itemsets of 3 items" or "itemsets of 1 to 3 items".
+
+    sizes: ascending. number: how many itemsets, for the plural.
+    """
+    plural = "" if number == 1 else "s"
+    if len(sizes) > 1:
+        return f"itemset{plural} of {sizes[0]} to {sizes[-1]} items"
+    [size] = sizes
+    if size <= len(_NAMED):
+        return _NAMED[size - 1] + plural
+    return f"itemset{plural} of {size} items"
 
 
 @dataclass(frozen=True)
@@ -86,11 +103,6 @@ class PublicFacts:
     def lists_items(self) -> bool:
         """Whether the universe is a public list of items."""
         return self.universe.is_listed
-
-    @property
-    def has_caps(self) -> bool:
-        """Whether any cap is given."""
-        return (self.max_rank, self.max_basket, self.max_baskets) != (None, None, None)
 
 
 @dataclass(frozen=True)

@@ -152,19 +152,24 @@ class Request:
         """Return the request for one of several releases that share the budget equally."""
         if releases == 1:
             return self
-        budget = PrivacyBudget(
-            _divided("epsilon", self.budget.epsilon, releases, _LEAST_EPSILON),
-            _divided("delta", self.budget.delta, releases, _LEAST_DELTA) or _NOTHING,
-            _divided("rho", self.budget.rho, releases, _LEAST_RHO),
+        budget = self.budget
+        amounts = (
+            ("epsilon", budget.epsilon, _LEAST_EPSILON),
+            ("delta", budget.delta, _LEAST_DELTA),
+            ("rho", budget.rho, _LEAST_RHO),
         )
-        return replace(self, promise=replace(self.promise, budget=budget))
-
-    def selection_parameters(self) -> list[PublicParameters]:
-        """Return what is public of each selection: one for each size, or one for their union.
-
-        Raises as `selection_of`.
-        """
-        return [self.selection_of(sizes) for sizes in self.target.groups]
+        for name, amount, least in amounts:
+            if amount and amount / releases < least:
+                raise ParameterError(
+                    f"{parameter('max_segments')} {releases} leaves each segment less than the "
+                    f"least {parameter(name)}, {float(least):g}; raise {parameter(name)}"
+                )
+        share = PrivacyBudget(
+            budget.epsilon and budget.epsilon / releases,
+            budget.delta / releases,
+            budget.rho and budget.rho / releases,
+        )
+        return replace(self, promise=replace(self.promise, budget=share))
 
     def selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
         """Return what is public of a selection among itemsets of these sizes.
@@ -185,19 +190,6 @@ class Request:
             max_basket=self.public.max_basket,
             max_baskets=self.public.max_baskets,
         )
-
-
-def _divided(name: str, amount: Fraction | None, releases: int, least: Fraction) -> Fraction | None:
-    """Return the share that each release has of an amount of the budget."""
-    if not amount:
-        return amount
-    share = amount / releases
-    if share < least:
-        raise ParameterError(
-            f"{parameter('max_segments')} {releases} leaves each segment less than the least "
-            f"{parameter(name)}, {float(least):g}; raise {parameter(name)}"
-        )
-    return share
 
 
 # -------------------- from the options of a caller to a request
@@ -241,18 +233,22 @@ def request_from(
         public_number("max_baskets", values),
         public_number("units", values),
     )
-    choice = _choice_of(values, target, public, promise)
+    mechanism = values["mechanism"]
+    is_auto = isinstance(mechanism, str) and mechanism == AUTO
+    name = None if is_auto else registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
+    if name is None:
+        has_known = values["known"] is not None
+        choice = automatic_choice(target, public, promise, has_known=has_known)
+    else:
+        choice = Choice(name)
     spec = registry.spec_named(choice.name)
     _check_caps(spec, public, scope, by_user=promise.by_user)
     if values["known"] is not None:
         target = replace(target, known=_known(values["known"], spec, public, scope, target))
-    least, top = target.min_support, target.top
-    if least is not None:
-        if values["top"] is None:
-            top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-        # One threshold for all sizes: of noisy supports, or of their shares of the units.
-        count = target.count or least.share is not None
-        target = replace(target, top=top, union=len(target.sizes) > 1, count=count)
+    if target.min_support is not None and values["top"] is None:
+        top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+        target = replace(target, top=top)
     options = {name: values[name] for name in RequestOptions.__annotations__}
     request = Request(target, public, promise, spec, choice.reason, scope=scope, options=options)
     request = replace(request, supports_share=_supports_share(request, choice))
@@ -273,8 +269,9 @@ def _target_of(values: OptionValues) -> Target:
             raise ParameterError(
                 f"{parameter(name)} needs {parameter('supports')}: do not leave them out"
             )
-    union, keep_all = flag("union", values["union"]), flag("keep_all", values["keep_all"])
-    count, rules = flag("count", values["count"]), flag("rules", values["rules"])
+    union, keep_all, count, rules = (
+        flag(name, values[name]) for name in ("union", "keep_all", "count", "rules")
+    )
     if rules and sizes[-1] == 1:
         raise ParameterError(
             f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}"
@@ -284,23 +281,13 @@ def _target_of(values: OptionValues) -> Target:
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
     least = None if values["min_support"] is None else MinSupport.of(values["min_support"])
+    if least is not None:
+        # One threshold for all sizes: of noisy supports, or of their shares of the units.
+        union, count = len(sizes) > 1, count or least.share is not None
     top = defaults.TOP
     if values["top"] is not None:
         top = whole_number("top", values["top"], least=1, most=_LARGEST_TOP)
     return Target(sizes, top, union, least, rules=rules, keep_all=keep_all, count=count or rules)
-
-
-def _choice_of(
-    values: OptionValues, target: Target, public: PublicFacts, promise: Promise
-) -> Choice:
-    """Return the mechanism, and why it was chosen if the choice was left to "auto"."""
-    mechanism = values["mechanism"]
-    is_auto = isinstance(mechanism, str) and mechanism == AUTO
-    name = None if is_auto else registry.spec_named(mechanism, AUTO).name
-    registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
-    if name is not None:
-        return Choice(name)
-    return automatic_choice(target, public, promise, has_known=values["known"] is not None)
 
 
 def _check_supports(request: Request) -> None:

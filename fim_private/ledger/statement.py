@@ -32,7 +32,7 @@ _COMPOSED = {
     Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
 }
 # The sums that limit the releases.
-_LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
+LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
 
 # Which units may replace one, by the parameters of entries that choose or divide the units.
 _ALIKE = {
@@ -86,13 +86,13 @@ class Statement(Tabular):
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
-        left = self._sums_left(at)
+        left = self.sums_left(at)
         if composition is Composition.BASIC:
             return Left(left["epsilon"], left["delta"])
         epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
         return Left(epsilon, left["zcdp_delta"], left["rho"])
 
-    def _sums_left(self, at: Reach | None) -> Sums:
+    def sums_left(self, at: Reach | None = None) -> Sums:
         """Return how much of each sum is left: epsilon, delta, rho and zcdp_delta.
 
         at: what is left of the units that this reaches; None for those with the most spent.
@@ -126,8 +126,8 @@ class Statement(Tabular):
         """
         if not self.entries:
             return None
-        left, last = self._sums_left(at), self.entries[-1].sums
-        limiting = _LIMITING[self.terms.composition]
+        left, last = self.sums_left(at), self.entries[-1].sums
+        limiting = LIMITING[self.terms.composition]
         return int(min(left[name] / last[name] for name in limiting if last[name]))
 
     @property
@@ -235,8 +235,8 @@ class Statement(Tabular):
 
     def _check_limit(self, charge: Entry) -> None:
         """Raise LedgerError for a release that costs more than is left."""
-        left, cost = self._sums_left(charge.reach), charge.sums
-        loss, delta = _LIMITING[self.terms.composition]
+        left, cost = self.sums_left(charge.reach), charge.sums
+        loss, delta = LIMITING[self.terms.composition]
         exceeded = [name for name in (loss, delta) if cost[name] > left[name]]
         if not exceeded:
             return

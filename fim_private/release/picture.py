@@ -18,7 +18,7 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
     per_cent = relative and release.has_shares and bool(release.units)
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
-    bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in drawn)
+    bars = [_bar(release, itemset, per_cent=per_cent) for itemset in drawn]
     how_drawn = "The budget of this release is spent all the same."
     if count and release.has_supports:
         dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
@@ -56,7 +56,7 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
         per_cent,
         count - len(bars),
         warning,
-        tuple(notes),
+        notes,
         about=about,
     )
 

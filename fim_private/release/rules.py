@@ -409,7 +409,7 @@ class Rules:
                 texts = self.shown(numbers)["confidence"][1:]
                 sides = antecedent, consequent
                 bars.append(Bar(sides, length, low, high, *texts, doubtful, lift))
-        drawn = tuple(bars[:_MOST_DRAWN])
+        drawn = bars[:_MOST_DRAWN]
         legend = legend_of("rules", drawn)
         scale = f"confidence, in % of these {who}"
         if self.has_lifts:

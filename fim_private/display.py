@@ -160,11 +160,7 @@ def markdown(text: str) -> str:
 
 def as_json(values: object) -> str:
     """Return plain values as JSON on one line, with escapes for what would act on a terminal."""
-    return escaped_json(json.dumps(values, ensure_ascii=False))
-
-
-def escaped_json(text: str) -> str:
-    """Return JSON that is the same, with escapes for what would act on a terminal."""
+    text = json.dumps(values, ensure_ascii=False)
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

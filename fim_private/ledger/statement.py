@@ -30,7 +30,7 @@ _COMPOSED = {
     Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
 }
 # The sums that limit the releases.
-_LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
+LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
 
 # Which units may replace one, by the parameters of entries that choose or divide the units.
 _ALIKE = {
@@ -86,12 +86,12 @@ class Statement(Tabular):
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
-        left = self._sums_left(at)
+        left = self.sums_left(at)
         if composition is Composition.BASIC:
             return Left(left["epsilon"], left["delta"])
         return Left(root_below(2 * left["rho"]), left["zcdp_delta"], left["rho"])
 
-    def _sums_left(self, at: Reach | None) -> Sums:
+    def sums_left(self, at: Reach | None = None) -> Sums:
         """Return how much of each sum is left: epsilon, delta, rho and zcdp_delta.
 
         at: what is left of the units that this reaches; None for those with the most spent.
@@ -125,9 +125,9 @@ class Statement(Tabular):
         """
         if not self.entries:
             return None
-        left, last = self._sums_left(at), self.entries[-1].sums
-        names = _LIMITING[self.terms.composition]
-        return int(min(left[name] / last[name] for name in names if last[name]))
+        left, last = self.sums_left(at), self.entries[-1].sums
+        limiting = LIMITING[self.terms.composition]
+        return int(min(left[name] / last[name] for name in limiting if last[name]))
 
     @property
     def outlook(self) -> str | None:
@@ -234,8 +234,8 @@ class Statement(Tabular):
 
     def _check_limit(self, charge: Entry) -> None:
         """Raise LedgerError for a release that costs more than is left."""
-        left, cost = self._sums_left(charge.reach), charge.sums
-        loss, delta = _LIMITING[self.terms.composition]
+        left, cost = self.sums_left(charge.reach), charge.sums
+        loss, delta = LIMITING[self.terms.composition]
         exceeded = [name for name in (loss, delta) if cost[name] > left[name]]
         if not exceeded:
             return

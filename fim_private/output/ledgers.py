@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from fim_private.display import printable
-from fim_private.dp.charge import Left
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
-from fim_private.ledger.statement import Statement
+from fim_private.ledger.statement import LIMITING, Statement
 from fim_private.output.screen import Block, Grid, Screen, bold, dim
 
 # A table of very many entries takes long to draw, and nobody reads it.
@@ -60,41 +58,37 @@ _NEXT_RELEASE = (
 )
 
 
+# The signs of the sums.
+_SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "zcdp_delta": "δ"}
+
+
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each period: how much is spent, how much remains, and for how much."""
-    composition = statement.terms.composition
+    loss, _ = LIMITING[statement.terms.composition]
     for name, _, reach in statement.periods:
-        left = statement.left_under(composition, reach)
-        (sign, sum_name), remaining = next(iter(_by_sum(left).items()))
-        share = 1 - remaining / statement.terms.limit[sum_name]
+        remaining = statement.sums_left(reach)[loss]
+        share = 1 - remaining / statement.terms.limit[loss]
         bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
         yield (
             name,
             f"{100 * float(share):.0f} %",
             bar,
-            f"{sign} {most_in_words(remaining)}",
+            f"{_SIGNS[loss]} {most_in_words(remaining)}",
             f"{statement.more_like_last(reach) or 0:,}",
         )
 
 
-def _by_sum(left: Left) -> dict[tuple[str, str], Fraction]:
-    """Return what remains by the sign and the name of each sum."""
-    if left.rho is None:
-        return {("ε", "epsilon"): left.epsilon, ("δ", "delta"): left.delta}
-    return {("ρ", "rho"): left.rho, ("δ", "zcdp_delta"): left.delta}
-
-
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each sum: the limit, how much is spent, and how much remains."""
-    for composition in Composition:
-        if composition is Composition.ZCDP and not statement.terms.rho:
+    terms, left = statement.terms, statement.sums_left()
+    for composition, names in LIMITING.items():
+        if composition is Composition.ZCDP and not terms.rho:
             continue
-        mark = "*" if composition is statement.terms.composition else " "
-        left = statement.left_under(composition)
-        for (sign, name), remaining in _by_sum(left).items():
+        mark = "*" if composition is terms.composition else " "
+        for name in names:
             yield (
-                f"{mark} {composition}, {sign}",
-                least_in_words(statement.terms.limit[name]),
+                f"{mark} {composition}, {_SIGNS[name]}",
+                least_in_words(terms.limit[name]),
                 least_in_words(statement.spent[name]),
-                most_in_words(remaining),
+                most_in_words(left[name]),
             )

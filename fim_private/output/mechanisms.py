@@ -87,8 +87,8 @@ def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
     return Grid(
         columns,
         [[row[title] for title in columns] for row in rows],
-        text=[columns.index(title) for title in columns if title in ("mechanism", "needs")],
-        whole=[columns.index(title) for title in columns if title != "needs"],
+        text=[place for place, title in enumerate(columns) if title in ("mechanism", "needs")],
+        whole=[place for place, title in enumerate(columns) if title != "needs"],
         styles=styles,
         ends=last_rows,
     )

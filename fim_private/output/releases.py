@@ -25,7 +25,6 @@ from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.groups import itemsets_of
 from fim_private.request.plan import ReleasePlan, shares_in_words, step_in_words
-from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 
 if TYPE_CHECKING:
@@ -86,16 +85,33 @@ def _all_advice(
     # A request is for all segments: it must not ask for less where some came out.
     nonempty = [release for release in releases if release.itemsets]
     yield from _advice(min(nonempty or releases, key=len), spelled)
-    first = releases[0]
-    if first.request is None:  # it was loaded
+    first, request = releases[0], releases[0].request
+    if request is None:  # it was loaded
         return
-    yield from _advice_on_rules(first, first.request, rules)
+    # What would make rules surer, and what would give them lifts.
+    if any(segment.doubtful.any() for segment in rules):
+        fewer = "a smaller --top"
+        if request.target.min_support is not None:
+            fewer = "a larger --min-support"
+        unsure = "The confidence that you asked for"
+        if rules[0].has_lifts:
+            unsure = "More often than chance"
+        share = float(request.supports_share)
+        changes = [fewer]
+        if share < _HIGH_SHARE:
+            changes.insert(0, f"a higher --supports-share (it was {share:.2g})")
+        if request.budget.loss < LARGEST_EPSILON:
+            changes.append("a larger budget")
+        more = f"{', '.join(changes)}, or more {first.privacy_unit}s"
+        yield f"{unsure} would be sure for more rules with {more}."
+    if any(not segment.has_lifts for segment in rules):
+        yield "--together user gives them lifts."
     if first.privacy_unit == "user":
         units = first.units
         if len(releases) > 1:  # a forecast for one segment says nothing about the others
             units = None
         came_out = len(first.itemsets) / first.wanted
-        gain = list_gain(first.request, units=units, came_out=came_out)
+        gain = list_gain(request, units=units, came_out=came_out)
         if gain is not None:
             yield gain.spelled(option_name)
 
@@ -160,27 +176,6 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
         # Advice is reckoned for one request, and a release of several periods has none of its own.
         return "Nothing came out. Try a larger budget, or longer or fewer periods."
     return f"Nothing came out. {advice}"
-
-
-def _advice_on_rules(release: Release, request: Request, rules: Sequence[Rules]) -> Iterator[str]:
-    """Yield what would make rules surer, and what would give them lifts."""
-    if any(segment.doubtful.any() for segment in rules):
-        fewer = "a smaller --top"
-        if request.target.min_support is not None:
-            fewer = "a larger --min-support"
-        unsure = "The confidence that you asked for"
-        if rules[0].has_lifts:
-            unsure = "More often than chance"
-        share = float(request.supports_share)
-        changes = [fewer]
-        if share < _HIGH_SHARE:
-            changes.insert(0, f"a higher --supports-share (it was {share:.2g})")
-        if request.budget.loss < LARGEST_EPSILON:
-            changes.append("a larger budget")
-        more = f"{', '.join(changes)}, or more {release.privacy_unit}s"
-        yield f"{unsure} would be sure for more rules with {more}."
-    if any(not segment.has_lifts for segment in rules):
-        yield "--together user gives them lifts."
 
 
 def _remarks(release: Release) -> Iterator[str]:

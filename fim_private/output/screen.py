@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Union
 
 from rich.box import ASCII, ROUNDED
-from rich.cells import cell_len
 from rich.console import Console, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -97,7 +96,7 @@ class Screen:
         if not self.colour:
             console.width = plain_width
         for block in blocks:
-            for renderable in self._laid_out(block, console.width):
+            for renderable in self._laid_out(block, console):
                 one_line = isinstance(renderable, Text) and (
                     not self.colour or bool(renderable.no_wrap)
                 )
@@ -111,7 +110,7 @@ class Screen:
         text = text.translate(_WORDS)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
-    def _laid_out(self, block: Block, width: int) -> Iterator[RenderableType]:
+    def _laid_out(self, block: Block, console: Console) -> Iterator[RenderableType]:
         """Yield a block as rich can print it; a table as its rows if it is too narrow for one."""
         if isinstance(block, str):
             block = Text(block)
@@ -124,11 +123,14 @@ class Screen:
         columns, *rows = [[*map(self.text, cells)] for cells in (block.columns, *block.rows)]
         styles = block.styles or [""] * len(rows)
         grid = replace(block, columns=columns, rows=rows, styles=styles)
-        widths = [
-            _width_range(cells, is_whole=place in grid.whole)
-            for place, cells in enumerate(zip(columns, *rows, strict=True))
-        ]
-        room = width - 3 * len(columns) - 1  # a space on each side, and lines
+        widths = []
+        for place, column in enumerate(zip(columns, *rows, strict=True)):
+            # At least its longest word, at most its longest line.
+            least, most = Text("\n".join(column)).__rich_measure__(console, console.options)
+            if place in grid.whole:
+                least = most
+            widths.append((least, most))
+        room = console.width - 3 * len(columns) - 1  # a space on each side, and lines
         if sum(least for least, _ in widths) > room:
             yield from _row_by_row(grid)
             return
@@ -157,16 +159,6 @@ def _row_by_row(grid: Grid) -> Iterator[RenderableType]:
             if cell.strip() not in _NONE:
                 line = Text(f"{title}: {cell.strip()}", style)
                 yield Padding(line, (0, 0, 0, 2), expand=False)
-
-
-def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:
-    """Return how wide a column is: at least, with its longest word whole, and at most."""
-    lines = [line for cell in cells for line in cell.splitlines()]
-    words = [word for line in lines for word in line.split()]
-    longest, widest = (max(map(cell_len, texts), default=0) for texts in (words, lines))
-    if is_whole:
-        return widest, widest
-    return longest, widest
 
 
 def _fitted(ranges: Sequence[tuple[int, int]], room: int) -> list[int] | list[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,7 +83,7 @@ class Changes(Tabular):
         decimals: How many decimals a share has in per cent.
     """
 
-    changes: tuple[Change, ...]
+    changes: Sequence[Change]
     names: tuple[str, str]
     compared: int
     unit: str
@@ -351,7 +351,7 @@ def changes(
     release.
     """
     everything = compared(_opened("before", before), _opened("after", after))
-    reported = tuple(change for change in everything if keep_all or change.clear)
+    reported = [change for change in everything if keep_all or change.clear]
     return replace(everything, changes=reported, keep_all=keep_all)
 
 
@@ -387,7 +387,7 @@ def compared(before: Release, after: Release) -> Changes:
     clear = {*p_values[: max(small, default=0)]}
     corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
     return Changes(
-        changes=tuple(sorted(corrected, key=_surest_first)),
+        changes=sorted(corrected, key=_surest_first),
         names=_names(before, after),
         compared=len(p_values),
         unit=before.privacy_unit,

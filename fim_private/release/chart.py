@@ -163,12 +163,12 @@ class BarChart:
     """
 
     title: str
-    bars: tuple[Bar, ...]
+    bars: Sequence[Bar]
     scale: str = ""
     per_cent: bool = False
     more: int = 0
     warning: str = ""
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     reach: float = 0.0
     about: str = ""
     lifts: bool = False
@@ -222,7 +222,7 @@ class BarChart:
         return tuple(ticks)
 
     @property
-    def below(self) -> tuple[str, ...]:
+    def below(self) -> Sequence[str]:
         """What stands below the bars: what is not drawn, and the notes."""
         if not self.more:
             return self.notes

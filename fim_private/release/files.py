@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Never
 
 from fim_private.display import JsonObject, Tabular, as_json
 from fim_private.dp.cost import PrivacyCost
-from fim_private.errors import ParameterError, shown
+from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import refuse_unknown
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
 from fim_private.release.chart import BarChart, svg
@@ -24,7 +24,6 @@ from fim_private.release.forms import (
     arrow_table,
     csv_text,
     joined,
-    polars_frame,
     workbook,
 )
 from fim_private.release.rules import RulesBySegment, rules_by_segment, rules_rows
@@ -172,7 +171,13 @@ class Published(Tabular):
         """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
         without polars.
         """
-        return polars_frame(self.to_arrow())
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingExtraError(
+                "to_polars needs polars, which is not installed: pip install polars"
+            ) from None
+        return pl.from_arrow(self.to_arrow())
 
     def rules(
         self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never

@@ -175,17 +175,6 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -
     return pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
 
 
-def polars_frame(table: pa.Table) -> Frame:
-    """Return an Arrow table as a polars.DataFrame, or raise MissingExtraError without polars."""
-    try:
-        import polars as pl
-    except ImportError:
-        raise MissingExtraError(
-            "to_polars needs polars, which is not installed: pip install polars"
-        ) from None
-    return pl.from_arrow(table)
-
-
 def pandas_frame(
     itemsets: Sequence[tuple[Item, ...]],
     columns: Columns,

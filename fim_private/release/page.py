@@ -328,28 +328,21 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
 
     Raises ParameterError for fewer than two, or where they do not count the same.
     """
-    names, ordered = [printable(name) for name in releases], [*releases.values()]
+    names, ordered = [*map(printable, releases)], [*releases.values()]
     if len(ordered) < 2:
         raise ParameterError(f"a trend needs two releases or more, not {len(ordered)}")
-    for name, release in zip(names, ordered, strict=True):
-        check_has_shares(name, release)
+    for name, release in releases.items():
+        check_has_shares(printable(name), release)
     for earlier, later in pairwise(ordered):
         check_alike(earlier, later)
     changes = replace(compared(ordered[0], ordered[-1]), names=(names[0], names[-1]))
-    decimals = max(release.decimals for release in ordered)
-    return _Trend(changes, _lines(ordered, changes), decimals)
-
-
-def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
-    """Return the line of each itemset that has a share in some release."""
     change_of = {frozenset(change.items): change for change in changes}
     items_of = {key: change.items for key, change in change_of.items()}
-    for release in releases:
-        items_of |= listed(release)
-    sizes = {size for release in releases for size in release.sizes}
+    sizes = {size for release in ordered for size in release.sizes}
     tables = []
-    for place, release in enumerate(releases):
-        x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
+    for place, release in enumerate(ordered):
+        items_of |= listed(release)
+        x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(ordered) - 1)
         table = {}
         for key, itemset in counted(release, sizes).items():
             low, high = release.share_interval_of(itemset) or (0.0, 1.0)
@@ -358,7 +351,7 @@ def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     lines = []
     for key, items in items_of.items():
         points = [table.get(key) for table in tables]
-        stretches = [[point for point in run if point] for _, run in groupby(points, key=bool)]
-        if any(stretches):
-            lines.append(_Line(items, [*filter(None, stretches)], change_of.get(key)))
-    return lines
+        runs = [[*filter(None, run)] for is_there, run in groupby(points, key=bool) if is_there]
+        if runs:
+            lines.append(_Line(items, runs, change_of.get(key)))
+    return _Trend(changes, lines, max(release.decimals for release in ordered))

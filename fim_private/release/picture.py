@@ -18,7 +18,7 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
     per_cent = relative and release.has_shares and bool(release.units)
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
-    bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in drawn)
+    bars = [_bar(release, itemset, per_cent=per_cent) for itemset in drawn]
     how_drawn = "The budget of this release is spent all the same."
     if count and release.has_supports:
         dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
@@ -56,7 +56,7 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
         per_cent,
         count - len(bars),
         warning,
-        tuple(notes),
+        notes,
         about=about,
     )
 
@@ -70,15 +70,12 @@ def _leader(release: AnyRelease) -> Itemset | None:
         for itemset in release.itemsets
         if itemset.items and itemset.support is not None and itemset.interval is not None
     ]
+    # Those of several items come first.
     return max(
-        _of_several_items(counted) or counted,
-        key=lambda itemset: itemset.support or 0,
+        counted,
+        key=lambda itemset: (len(itemset.items or ()) > 1, itemset.support or 0),
         default=None,
     )
-
-
-def _of_several_items(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    return [itemset for itemset in itemsets if len(itemset.items or ()) > 1]
 
 
 def _message(release: AnyRelease, leader: Itemset, widest: float, *, per_cent: bool) -> str:
@@ -107,7 +104,7 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
         return False
     rivals = [itemset for itemset in release.itemsets if itemset is not leader]
     if len(items) > 1:
-        rivals = _of_several_items(rivals)
+        rivals = [rival for rival in rivals if len(rival.items or ()) > 1]
     intervals = [rival.by_itself.interval for rival in rivals]
     return bool(rivals) and all(rival and rival[1] < interval[0] for rival in intervals)
 

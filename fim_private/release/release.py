@@ -191,11 +191,6 @@ class Release(Published):
         return any(share.purpose == "supports" for share in self.shares)
 
     @property
-    def has_exact(self) -> bool:
-        """Whether supports draw on each other if enough came out, and exact ones stand beside."""
-        return self.has_supports and self.counted and self.wanted >= LEAST_ITEMSETS
-
-    @property
     def is_pooled(self) -> bool:
         """Whether supports draw on each other."""
         return any(itemset.exact_interval is not None for itemset in self.itemsets)
@@ -518,7 +513,8 @@ class Release(Published):
         """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""
         columns: forms.Columns = {}
         versions = {"": itemsets}
-        if self.has_exact:
+        # Supports draw on each other if enough came out, and exact ones stand beside.
+        if self.has_supports and self.counted and self.wanted >= LEAST_ITEMSETS:
             versions["exact_"] = [itemset.by_itself for itemset in itemsets]
         for prefix, version in versions.items():
             columns[f"{prefix}support"] = [itemset.support for itemset in version]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
 Items = tuple[Item, ...]
+Sides = tuple[Items, Items]
 
 
 class Number(NamedTuple):
@@ -293,7 +294,7 @@ class Rules:
         decimals: How many decimals a share has in per cent.
     """
 
-    sides: Sequence[tuple[Items, Items]]
+    sides: Sequence[Sides]
     columns: Mapping[str, Numbers]
     doubtful: NDArray[np.bool_]
     unit: str
@@ -409,7 +410,7 @@ class Rules:
                 texts = self.shown(numbers)["confidence"][1:]
                 sides = antecedent, consequent
                 bars.append(Bar(sides, length, low, high, *texts, doubtful, lift))
-        drawn = tuple(bars[:_MOST_DRAWN])
+        drawn = bars[:_MOST_DRAWN]
         legend = legend_of("rules", drawn)
         scale = f"confidence, in % of these {who}"
         if self.has_lifts:
@@ -540,7 +541,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     return Rules(ranked, columns, doubtful[order], unit, release.decimals)
 
 
-def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[tuple[Items, Items]]:
+def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[Sides]:
     """Yield the two sides of every rule of itemsets that have a support above 0."""
     for itemset in itemsets:
         items = itemset.items or ()
@@ -552,7 +553,7 @@ def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[tuple[Items, Items]]:
 
 
 def _columns(
-    sides: Sequence[tuple[Items, Items]],
+    sides: Sequence[Sides],
     known: Mapping[frozenset[Item], Itemset],
     noise: SupportNoise | None,
     units: UnitCount,

@@ -189,7 +189,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             if place == len(self) and whole.private:
                 notes.append(whole.guarantee)
             warning = chart.warning if place == 1 else ""
-            charts.append(replace(chart, warning=warning, notes=tuple(notes)))
+            charts.append(replace(chart, warning=warning, notes=notes))
         return on_one_scale(charts)
 
     def table(self) -> Table:

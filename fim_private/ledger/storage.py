@@ -10,12 +10,11 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from sqlite3 import Connection, Error, OperationalError, connect
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from fim_private.dp.accountant import SUMS, Reach, Spent
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
@@ -304,8 +303,7 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
 # somebody who may write both. What was verified once is not read again.
 
 
-@dataclass(frozen=True)
-class LastSeen:
+class LastSeen(NamedTuple):
     """What the entries of a ledger add up to, once they are verified.
 
     entries: how many there are. hash: of the last, or of the terms. terms, first: hashes of the

@@ -24,7 +24,6 @@ from fim_private.options.outputs import (
     PageOption,
     PageOutput,
     PlanFigure,
-    ReleaseFormat,
     ReleaseOutput,
     RunOptions,
     TextOutput,
@@ -305,10 +304,9 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
 
-    form = typed["format"] or ReleaseFormat.TABLE
-    if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
+    if typed["format"] not in (None, "table", "json"):
         raise ParameterError(
-            f"{parameter('format')} must be table or json for a dry run, not {form}"
+            f"{parameter('format')} must be table or json for a dry run, not {typed['format']}"
         )
     request = _given(typed)
     prepared = planned(data, **request)

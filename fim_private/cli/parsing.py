@@ -7,10 +7,9 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -232,8 +231,7 @@ def commands_of(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
             yield (*path, name), member
 
 
-@dataclass(frozen=True)
-class _Key:
+class _Key(NamedTuple):
     """A key of a file of options.
 
     Attributes:

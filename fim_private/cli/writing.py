@@ -200,7 +200,17 @@ def output_of(
     form is not installed.
     """
     output = options["output"]
-    form = options["format"] or _form_of_name(output, endings)
+    form = options["format"]
+    if form is None:
+        ending = "" if output is None else output.suffix.lower()
+        if ending not in endings:
+            *first, last = filter(None, endings)
+            raise OutputError(
+                f"cannot write {str(output)!r}: this command writes files that end in "
+                f"{', '.join(first)} or {last}; "
+                f"choose another {parameter('output')}, or give {parameter('format')}"
+            )
+        form = FORMS[ending]
     if form in _NO_TEXT and is_screen(output):
         raise OutputError(
             f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
@@ -237,21 +247,6 @@ def _page_beside(options: OptionValues, inputs: Sequence[str | None]) -> Iterato
         )
     with destination(report, inputs, given=parameter("report")) as write:
         yield write
-
-
-def _form_of_name(output: Path | None, endings: Iterable[str]) -> ReleaseFormat:
-    """Return the form that the name of an output ends in. Raises OutputError for an ending that is
-    none of those of the command.
-    """
-    ending = "" if output is None else output.suffix.lower()
-    if ending not in endings:
-        *first, last = filter(None, endings)
-        raise OutputError(
-            f"cannot write {str(output)!r}: this command writes files that end in "
-            f"{', '.join(first)} or {last}; "
-            f"choose another {parameter('output')}, or give {parameter('format')}"
-        )
-    return FORMS[ending]
 
 
 def check_page(page: Path | None, option: str) -> None:

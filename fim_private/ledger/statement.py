@@ -146,11 +146,10 @@ class Statement(Tabular):
         return f"The rest is enough for about {number:,} more {releases} like the last{where}."
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> Iterator[str]:
         """What else is to be said of it, in sentences."""
-        notes = []
         if self.terms.renewed is not None:
-            notes.append(_renewal_in_words(self.terms.renewed))
+            yield _renewal_in_words(self.terms.renewed)
         per = self.terms.per
         if per is not None and self.spent["epsilon"]:
             apart = all(
@@ -159,8 +158,7 @@ class Statement(Tabular):
             )
             epsilon, delta, rho, zcdp_delta = self.spent.values()
             cost = PrivacyCost(epsilon, delta)
-            notes.append(of_many(per, cost, ZcdpCost(rho, zcdp_delta), apart=apart))
-        return notes
+            yield of_many(per, cost, ZcdpCost(rho, zcdp_delta), apart=apart)
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
@@ -304,7 +302,7 @@ class Statement(Tabular):
             "protected": self.protected,
             "composition": str(self.terms.composition),
             "limit": {name: rounded_down(value) for name, value in self.terms.limit.items()},
-            "spent": _as_floats(self.spent),
+            "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
             "left": {str(way): self.left_under(way).to_dict() for way in Composition},
             "per": self.terms.per,
             "renewed": self.terms.renewed,
@@ -312,7 +310,10 @@ class Statement(Tabular):
                 {
                     "period": period,
                     "time": column,
-                    "spent": _as_floats(most_spent(self.seen.spent, reach)),
+                    "spent": {
+                        name: float(Exact(value))
+                        for name, value in most_spent(self.seen.spent, reach).items()
+                    },
                     "left": self.left_under(self.terms.composition, reach).to_dict(),
                     "more_like_last": self.more_like_last(reach),
                 }
@@ -349,11 +350,6 @@ class Statement(Tabular):
 
     def __repr__(self) -> str:
         return self.table().text()
-
-
-def _as_floats(spent: Sums) -> dict[str, float]:
-    """Return sums that are spent, rounded up."""
-    return {name: float(Exact(value)) for name, value in spent.items()}
 
 
 def _users_for(per: str | None) -> str:

@@ -10,12 +10,11 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from sqlite3 import Connection, Error, OperationalError, connect
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from fim_private.dp.accountant import SUMS, Reach, Spent
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
@@ -116,7 +115,7 @@ def _write_new(path: Path, terms: str) -> None:
         connection.execute("INSERT INTO terms VALUES (1, ?)", (terms,))
         connection.execute("COMMIT")
         # All of it into the file itself, which alone is put into place.
-        if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if _value(connection, "PRAGMA wal_checkpoint(TRUNCATE)"):
             raise OSError(errno.EBUSY, "it is in use")
 
 
@@ -151,10 +150,14 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[Connection]:
                 connection.execute("COMMIT")
 
 
+def _value(connection: Connection, query: str) -> object:
+    """Return the first value that a query gives."""
+    return connection.execute(query).fetchone()[0]
+
+
 def is_closed(connection: Connection) -> bool:
     """Return whether a ledger was renewed, and so takes no more charges."""
-    (form,) = connection.execute("PRAGMA user_version").fetchone()
-    return bool(form == _CLOSED)
+    return _value(connection, "PRAGMA user_version") == _CLOSED
 
 
 def terms(connection: Connection) -> str:
@@ -195,7 +198,7 @@ def append(connection: Connection, number: int, record: str, hash: str) -> None:
     """
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, record, hash))
     connection.execute(f"PRAGMA user_version = {_FORM}")
-    (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
+    last = _value(connection, "SELECT max(number) FROM entries")
     if last != number or entry(connection, number) != (record, hash):
         raise LedgerError(
             f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}"
@@ -204,11 +207,9 @@ def append(connection: Connection, number: int, record: str, hash: str) -> None:
 
 def _check_form(connection: Connection, path: Path) -> None:
     """Raise LedgerError unless a file is a ledger, with its two tables and nothing else."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (form,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != _APPLICATION:
+    if _value(connection, "PRAGMA application_id") != _APPLICATION:
         raise NoLedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
-    if form not in _FORMS:
+    if _value(connection, "PRAGMA user_version") not in _FORMS:
         raise LedgerError(
             f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one"
         )
@@ -217,9 +218,8 @@ def _check_form(connection: Connection, path: Path) -> None:
     )
     is_whole = schema.fetchall() == _SCHEMA
     if is_whole:
-        (least,) = connection.execute("SELECT min(number) FROM entries").fetchone()
         # What stands before the first entry would stand outside of the chain.
-        is_whole = least in (None, 1)
+        is_whole = _value(connection, "SELECT min(number) FROM entries") in (None, 1)
     if not is_whole:
         raise LedgerError(
             f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a "
@@ -304,8 +304,7 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
 # somebody who may write both. What was verified once is not read again.
 
 
-@dataclass(frozen=True)
-class LastSeen:
+class LastSeen(NamedTuple):
     """What the entries of a ledger add up to, once they are verified.
 
     entries: how many there are. hash: of the last, or of the terms. terms, first: hashes of the

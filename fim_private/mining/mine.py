@@ -3,6 +3,7 @@
 import os
 import warnings
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Unpack, overload
 
 from fim_private.dp.arguments import flag
@@ -225,14 +226,10 @@ def _release(prepared: Prepared, opened: Opened) -> Release:
     published = execution.publish(selected, units)
     names = scope.catalogue
     if names is not None:
-        everything = (*published.itemsets, *published.subsets, *published.known)
-        scope = replace(scope, catalogue=names.of_release(everything))
-        published = replace(
-            published,
-            itemsets=names.shown(published.itemsets),
-            subsets=names.shown(published.subsets),
-            known=names.shown(published.known),
-        )
+        groups = (published.itemsets, published.subsets, published.known)
+        scope = replace(scope, catalogue=names.of_release(chain(*groups)))
+        itemsets, subsets, known = map(names.shown, groups)
+        published = replace(published, itemsets=itemsets, subsets=subsets, known=known)
     opened = replace(opened, scope=scope)
     release = run.release(opened, spending, published, target, request.mechanism.name)
     return replace(

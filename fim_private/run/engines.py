@@ -18,7 +18,6 @@ from fim_private.reading.options import Reading
 from fim_private.reading.purchases import is_query, read_parts
 from fim_private.request.scope import Scope
 from fim_private.spark import dataframes
-from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
 
@@ -60,7 +59,7 @@ class DryRun:
 
 def _natural_engine(data: object) -> str:
     """Return the engine of data for which none was named. Ibis is not imported."""
-    if is_dataframe(data):
+    if dataframes.is_dataframe(data):
         return SPARK
     is_ibis = type(data).__module__ == "ibis.expr.types.relations"
     return SQL if is_ibis and hasattr(data, "get_backend") else LOCAL
@@ -177,7 +176,7 @@ class Engine:
         # The list of items stays here: a task needs no more than which items are left out.
         of_tasks = replace(scope, exclude=(), catalogue=None)
         with (
-            opened_table(self.data, reading, self.settings) as table,
+            dataframes.opened_table(self.data, reading, self.settings) as table,
             stored_purchases(table, of_tasks.applied, scope.excluded) as stored,
         ):
             yield partial(SparkSource.of, stored), table.read_as

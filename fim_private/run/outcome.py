@@ -15,7 +15,6 @@ from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
 from fim_private.request.plan import ReleasePlan, Selection, noise_of
-from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
     CONFIDENCE,
     SUPPORT_CONFIDENCE,
@@ -354,7 +353,18 @@ def _pooled(
     half_widths = pooled.half_widths(noise.shared_variance).tolist()
     # An itemset that another contains is at least as frequent as that one.
     extremes = noisy_supports.extremes(_names_of(itemsets), pooled.estimates.tolist())
-    shares = _pooled_share_intervals(noise, units, pooled, extremes)
+    # Of a share of an exact number of units, the interval follows from that of the support.
+    share_intervals: Sequence[tuple[float, float] | None] = [None] * len(itemsets)
+    if noise.of_units is not None and units is not None:
+        shares = np.clip(pooled.estimates / max(units.number, 1), 0, 1)
+        sigmas = pooled.sigmas(4 * noise.shared_variance * (0.5 - shares) ** 2).tolist()
+        variances = pooled.variances.tolist()
+        share_intervals = [
+            noise.share_interval(
+                units.number, 2 * low, 2 * high, own_variance=variance, sigmas=critical
+            )
+            for (low, high), variance, critical in zip(extremes, variances, sigmas, strict=True)
+        ]
     return [
         replace(
             itemset,
@@ -366,26 +376,6 @@ def _pooled(
             exact_share_interval=itemset.share_interval,
         )
         for itemset, (low, high), width, share_interval in zip(
-            itemsets, extremes, half_widths, shares, strict=True
+            itemsets, extremes, half_widths, share_intervals, strict=True
         )
-    ]
-
-
-def _pooled_share_intervals(
-    noise: SupportNoise,
-    units: UnitCount | None,
-    pooled: PooledSupports,
-    extremes: Sequence[tuple[float, float]],
-) -> list[tuple[float, float] | None]:
-    """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
-    if noise.of_units is None or units is None:
-        return [None] * len(extremes)
-    shares = np.clip(pooled.estimates / max(units.number, 1), 0, 1)
-    sigmas = pooled.sigmas(4 * noise.shared_variance * (0.5 - shares) ** 2).tolist()
-    variances = pooled.variances.tolist()
-    return [
-        noise.share_interval(
-            units.number, 2 * low, 2 * high, own_variance=variance, sigmas=critical
-        )
-        for (low, high), variance, critical in zip(extremes, variances, sigmas, strict=True)
     ]

@@ -673,8 +673,9 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
     ).statement()
     assert set(said.to_dict()["renewed"]) == {"file", "id", "time"}
-    assert "The ledger before it, 'sales.ledger.2', promised something else" in said.notes[0]
-    assert "together" not in said.notes[0]
+    [note] = said.notes
+    assert "The ledger before it, 'sales.ledger.2', promised something else" in note
+    assert "together" not in note
     [note] = renewed(path).statement().notes  # the same as the one before it, which counts alone
     assert "The ledger before it, 'sales.ledger.3', had spent ε = 0" in note
 

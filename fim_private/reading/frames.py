@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading import memory
-from fim_private.reading.columns import ReadAs, Wanted, choose
+from fim_private.reading.columns import Wanted
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
 from fim_private.reading.locations import InMemory
@@ -329,14 +329,13 @@ def _read_sparse_frame(
     # Any other way is the usual one, which only takes longer.
     if not is_sparse or options.fold_case or options.dialect.given() or not find_spec("scipy"):
         return None
-    roles = choose(table.columns(), options, table.name)
+    roles = table.roles(options)
     if roles.form is not InputForm.ONE_HOT or len(roles.values) < len(table.schema):
         return None
     matrix = frame.sparse.to_coo()
     as_presence(matrix.data, f"a column of {table.name}")
     transactions = _of_sparse(matrix.tocsr(), [*roles.values], table.name)
-    read_as = ReadAs.of_table(table.schema.names, roles, kind=table.kind)
-    return replace(transactions, read_as=read_as, rows=len(frame))
+    return replace(transactions, read_as=table.read_as(roles), rows=len(frame))
 
 
 def _of_blocks(

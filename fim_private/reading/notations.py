@@ -169,8 +169,8 @@ class FirstTexts:
         is_done: Whether enough was seen, and checked.
     """
 
-    def __init__(self, roles: Roles, source: str) -> None:
-        self._roles, self._source = roles, source
+    def __init__(self, roles: Roles) -> None:
+        self._roles = roles
         named = [test.column for test in tests_of(roles.where) if test.literals]
         if roles.times is not None and roles.times.format is not None:
             named.append(roles.times.column)
@@ -196,12 +196,12 @@ class FirstTexts:
     def done(self) -> None:
         """Check the texts that were seen. Raises DataError."""
         self.is_done = True
-        refuse_other_notations(self._roles.where, self.texts, self._source)
+        refuse_other_notations(self._roles.where, self.texts, self._roles.source)
         times = self._roles.times
         if times is not None and times.format is not None:
             notation = Notation.of(self.texts[times.column], "", times.format)
             if notation.is_mostly_other:
-                raise other_format(times, self._source)
+                raise other_format(times, self._roles.source)
 
 
 def other_format(times: Times, source: str) -> DataError:

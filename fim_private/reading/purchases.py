@@ -23,7 +23,7 @@ from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import ReadingOptions
 from fim_private.reading import frames
-from fim_private.reading.columns import Roles, listing
+from fim_private.reading.columns import listing
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import (
     DELIMITER_OF_SUFFIX,
@@ -37,7 +37,7 @@ from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import limit_memory, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
-from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
+from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.sources import file_table, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
@@ -287,10 +287,10 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
     labels = Labels(f"column {item!r} of {source.name}", fold_case=fold_case)
     codes: list[Codes] = []
     texts: list[str | None] = []
-    for batch in source.batches(Roles(InputForm.LONG, tuple(names)).wanted):
-        codes.append(labels.encode(plain(batch.column(item))))
-        if label is not None:
-            texts += as_texts(plain(batch.column(label))).to_pylist()
+    for items, *columns_of_labels in source.values(names):
+        codes.append(labels.encode(items))
+        for column in columns_of_labels:
+            texts += as_texts(column).to_pylist()
     vocabulary, final = _finished(labels, codes, source.name)
     label_of: dict[Item, str] = {}
     for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,12 @@ from fim_private.reading.columns import (
     Column,
     ReadAs,
     Roles,
+    TableColumns,
     Wanted,
-    choose,
     suggests_a_column,
     suggests_row_number,
 )
 from fim_private.reading.labels import (
-    Codes,
     Labels,
     as_printed,
     is_list_type,
@@ -33,7 +34,6 @@ from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
-from fim_private.reading.times import TimeFormat
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
@@ -86,7 +86,55 @@ class ArrowSource:
     def columns(self) -> list[Column]:
         """Return what the schema says of each column."""
         apart = self.folders | index_columns(self.schema)
-        return [_described(field, is_apart=field.name in apart) for field in self.schema]
+        return [
+            Column(
+                field.name,
+                str(field.type),
+                is_list=is_list_type(field.type),
+                is_nested=pa.types.is_nested(common_type(field.type)),
+                is_number=_is_number_type(field.type),
+                is_apart=field.name in apart,
+            )
+            for field in self.schema
+        ]
+
+    def roles(self, options: Reading) -> Roles:
+        """Return the form of the table, and the roles of its columns, as `TableColumns.roles`.
+
+        Raises ParameterError for parameters of text, too, if it is none.
+        """
+        if not self.is_text:
+            dialect = replace(options.dialect, **dict.fromkeys(self.used))
+            dialect.refuse_for(self.name)
+            options = replace(options, dialect=dialect)
+        roles = TableColumns(self.columns(), options, self.name).roles()
+        if not self.own_dates or options.time_format is None:
+            return roles
+        # Its own dates are times, too, whatever the format.
+        time_format, where, times = options.time_format.with_iso(), roles.where, roles.times
+        if where is not None:
+            where = with_times_in(where, time_format)
+        if times is not None:
+            times = replace(times, format=time_format)
+        return replace(roles, where=where, times=times)
+
+    def read_as(self, roles: Roles) -> ReadAs:
+        """Return what the table is read as."""
+        used = {*roles.names}
+        where = None if roles.where is None else str(roles.where)
+        items = () if roles.form is InputForm.ONE_HOT else roles.values
+        return ReadAs(
+            self.kind,
+            str(roles.form or "lists"),
+            roles.basket,
+            roles.user,
+            items,
+            tuple(name for name in self.schema.names if name not in used),
+            self.delimiter,
+            self.encoding,
+            where,
+            roles.split,
+        )
 
     def values(
         self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
@@ -96,18 +144,10 @@ class ArrowSource:
             yield [plain(batch.column(batch.schema.names.index(name))) for name in names]
 
 
-def _described(field: pa.Field, *, is_apart: bool) -> Column:
-    """Return what a field of a schema says of its column."""
-    kind = field.type
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return Column(
-        name=field.name,
-        kind=str(kind),
-        is_list=is_list_type(kind),
-        is_nested=pa.types.is_nested(common_type(kind)),
-        is_number=is_number or pa.types.is_boolean(kind),
-        is_apart=is_apart,
-    )
+def _is_number_type(kind: pa.DataType) -> bool:
+    """Tell whether a type is one of numbers or booleans."""
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    return any(test(kind) for test in tests)
 
 
 def index_columns(schema: pa.Schema) -> frozenset[str]:
@@ -134,57 +174,44 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     DataError for columns that cannot have their role, ParameterError if columns are named where all
     are boolean.
     """
-    if not source.is_text:
-        options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
-        options.dialect.refuse_for(source.name)
-    if source.own_dates and options.time_format is not None:
-        options = _with_own_dates(options, options.time_format.with_iso())
-    roles = choose(source.columns(), options, source.name)
-    where = items_name(source.name, roles)
-    labels = Labels(where, fold_case=roles.fold_case)
-    first_cells = FirstCells(where, is_asked=roles.may_hold_lists)
-    looked_at = FirstTexts(roles, source.name).over(_sliced(source, roles))
+    roles = source.roles(options)
+    labels = Labels(roles.items_name, fold_case=roles.fold_case)
     count = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        # The first is empty: types are checked even when there are no rows.
+        yield empty_batch(source.schema, roles.names)
+        yield from source.batches(roles.wanted)
 
     def rows() -> Iterator[KeyedRows]:
         nonlocal count
-        for batch in looked_at:
-            to_read = chosen(batch, roles, source.name)
-            count += len(to_read)
-            first_cells.see(to_read.column(0))
-            yield from keyed_rows(to_read, roles, labels, source.name)
-        first_cells.done()
+        for batch in looked_at(batches(), roles):
+            count += len(batch)
+            yield from keyed_rows(batch, roles, labels)
 
     transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)
-    read_as = ReadAs.of_table(source.schema.names, roles, kind=source.kind)
-    read_as = replace(read_as, delimiter=source.delimiter, encoding=source.encoding)
-    return replace(transactions, read_as=read_as, rows=count)
+    return replace(transactions, read_as=source.read_as(roles), rows=count)
 
 
-def _with_own_dates(options: Reading, time_format: TimeFormat) -> Reading:
-    """Return how to read a table that has dates of its own, as texts in ISO 8601.
+def looked_at(batches: Iterable[pa.RecordBatch], roles: Roles) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches that are to be read, some at a time, as `chosen` returns them.
 
-    These are times, too, whatever the format.
+    Raises DataError if the first cells of the column of items seem to be lists, or the first texts
+    that rows are chosen by are written in another notation.
     """
-    where, times = options.where, options.times
-    if where is not None:
-        where = with_times_in(where, time_format)
-    if times is not None:
-        times = replace(times, format=time_format)
-    return replace(options, where=where, times=times)
+    first_cells = FirstCells(roles.items_name, is_asked=roles.may_hold_lists)
+    for batch in FirstTexts(roles).over(sliced(batches, roles)):
+        rows = chosen(batch, roles)
+        first_cells.see(rows.column(0))
+        yield rows
+    first_cells.done()
 
 
-def items_name(source: str, roles: Roles) -> str:
-    """Return what errors call the items of a source."""
-    return source if roles.form is InputForm.WIDE else f"column {roles.values[0]!r} of {source}"
-
-
-def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
+def sliced(batches: Iterable[pa.RecordBatch], roles: Roles) -> Iterator[pa.RecordBatch]:
+    """Yield batches again, as many rows at a time as are worked on together."""
     size = roles.rows_at_a_time
-    # The first is empty: types are checked even when there are no rows.
-    yield empty_batch(source.schema, roles.names)
-    for batch in source.batches(roles.wanted):
-        yield from (batch.slice(start, size) for start in range(0, len(batch), size))
+    for batch in batches:
+        yield from (batch.slice(start, size) for start in range(0, max(len(batch), 1), size))
 
 
 def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
@@ -202,7 +229,7 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 SEGMENT, DAY = "\0segment", "\0day"
 
 
-def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+def chosen(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
     """Return the rows of a batch that are to be read by condition, segment and time.
 
     They have plain columns of `Roles.names`.
@@ -215,12 +242,12 @@ def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
         segment = segment_numbers(roles.by, columns[roles.by.column])
         place = np.where(null_mask(segment), np.int32(-1), numpy_of(segment))
     if roles.where is not None:
-        passes = passing(roles.where, columns, source)
+        passes = passing(roles.where, columns, roles.source)
         place = np.where(numpy_of(passes) & ~null_mask(passes), place, np.int32(-1))
     stays = place >= 0
     if roles.times is not None:
         # The time of a row counts even if the row is not to be read otherwise.
-        day = days(columns[roles.times.column], roles.times, source)
+        day = days(columns[roles.times.column], roles.times, roles.source)
         rows = rows.append_column(DAY, day)
         stays = ~null_mask(day)
     if roles.times is not None or roles.by is not None:
@@ -297,97 +324,79 @@ def common_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def keyed_rows(
-    batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str
-) -> Iterator[KeyedRows]:
+def keyed_rows(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
     """Yield the rows of one batch.
 
     Those without a basket id are left out, those without a user go by the rule. Where times count,
     rows that only have a time come after the others, without items.
     """
-    # who is not named has no basket either, and is asked about all the same
-    if roles.user in roles.basket:
-        batch = _by_rule(batch, roles, source)
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    stays = np.ones(len(batch), dtype=bool)
     for name in roles.basket:
-        batch = _with_present(batch, name)
-        if batch.column(name).null_count:
-            batch = batch.filter(batch.column(name).is_valid())
+        columns[name] = present(columns[name])
+        stays &= ~null_mask(columns[name])
     if roles.user is not None:
-        batch = _by_rule(batch, roles, source)
+        columns[roles.user] = present(columns[roles.user])
+        is_nobody = null_mask(columns[roles.user])
+        # who is not named has no basket either, and is asked about all the same
+        may_be_asked = stays | (roles.user in roles.basket)
+        if roles.missing_user is None and (is_nobody & may_be_asked).any():
+            raise without_user(roles)
+        if roles.missing_user == MissingUser.DROP:
+            stays &= ~is_nobody
+    batch = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    if not stays.all():
+        batch = batch.filter(arrow_of(stays))
     if roles.times is None:
-        yield _rows_of(batch, roles, labels, source)
+        yield _rows_of(batch, roles, labels)
         return
     is_read = numpy_of(batch.column(SEGMENT)) >= 0
-    read, only_timed = batch.filter(arrow_of(is_read)), batch.filter(arrow_of(~is_read))
-    yield _rows_of(read, roles, labels, source)
+    yield _rows_of(batch.filter(arrow_of(is_read)), roles, labels)
+    only_timed = batch.filter(arrow_of(~is_read))
     if len(only_timed):
         lengths = np.zeros(len(only_timed), dtype=np.int32)
-        yield _keyed(only_timed, roles, lengths, np.empty(0, dtype=np.int32))
+        yield KeyedRows(lengths, np.empty(0, dtype=np.int32), _keys(only_timed, roles))
 
 
-def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
+def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> KeyedRows:
     """Return the rows of a batch, which are all to be read."""
-    columns = batch.columns[: len(roles.values)]
+    columns, keys = batch.columns[: len(roles.values)], _keys(batch, roles)
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
-        return _keyed(batch, roles, *labels.encode_lists(lists))
+        return KeyedRows(*labels.encode_lists(lists), keys)
+    if roles.form is InputForm.ONE_HOT:
+        has_item = np.column_stack([*map(partial(_presence, roles), roles.values, columns)])
+        codes = labels.encode([*roles.values])[np.nonzero(has_item)[1]]
+        return KeyedRows(np.count_nonzero(has_item, axis=1), codes, keys)
     if roles.form is InputForm.LONG:
-        codes = labels.encode(joint_items(columns))
-        return _keyed(batch, roles, np.ones(len(codes), dtype=np.int32), codes).merged()
-    if roles.form is InputForm.WIDE:
-        codes = np.column_stack([labels.encode(column) for column in columns])
-        lengths = np.full(len(codes), len(columns), dtype=np.int32)
-        return _keyed(batch, roles, lengths, codes.ravel())
-    cells = [
-        _presence(column, name, source, roles.is_named)
-        for column, name in zip(columns, roles.values, strict=True)
-    ]
-    has_item = np.column_stack(cells)
-    codes = labels.encode([*roles.values])[np.nonzero(has_item)[1]]
-    return _keyed(batch, roles, np.count_nonzero(has_item, axis=1), codes)
+        columns = [joint_items(columns)]
+    codes = np.column_stack([*map(labels.encode, columns)])
+    rows = KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), keys)
+    return rows.merged() if roles.form is InputForm.LONG else rows
 
 
-def _keyed(
-    batch: pa.RecordBatch, roles: Roles, lengths: NDArray[np.integer], codes: Codes
-) -> KeyedRows:
-    """Return the rows of a batch with their users, baskets, segments and days."""
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
+    """Return the baskets, users, segments and days of rows, as `KeyedRows` has them."""
     keys = {}
     if roles.basket:  # none of its columns lacks a value
-        keys["baskets"] = by_value(joint_items([columns[name] for name in roles.basket]))
+        keys["baskets"] = by_value(joint_items([batch.column(name) for name in roles.basket]))
     if roles.user is not None:
-        keys["users"] = by_value(columns[roles.user])
-    if SEGMENT in columns:
-        keys["segments"] = columns[SEGMENT]
-    if DAY in columns:
-        keys["days"] = columns[DAY]
-    return KeyedRows(lengths, codes, keys)
+        keys["users"] = by_value(batch.column(roles.user))
+    for name, column in (("segments", SEGMENT), ("days", DAY)):
+        if column in batch.schema.names:
+            keys[name] = batch.column(column)
+    return keys
 
 
-def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    assert roles.user is not None
-    batch = _with_present(batch, roles.user)
-    users = batch.column(roles.user)
-    if not users.null_count or roles.missing_user is MissingUser.OWN_UNIT:
-        return batch
-    if roles.missing_user is MissingUser.DROP:
-        return batch.filter(users.is_valid())
-    raise without_user(roles, source)
-
-
-def without_user(roles: Roles, source: str) -> DataError:
+def without_user(roles: Roles) -> DataError:
     """Return the error for rows without a user, where nobody said what becomes of them."""
     rule = parameter("missing_user")
     return unclear(
-        f"column {roles.user!r} of {source} has rows without a user; {rule} "
+        f"column {roles.user!r} of {roles.source} has rows without a user; {rule} "
         f"{MissingUser.DROP.value!r} leaves them out, {rule} {MissingUser.OWN_UNIT.value!r} makes "
         f"each of their baskets a unit of its own",
         {"missing_user": MissingUser.DROP.value},
     )
-
-
-def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    return batch.set_column(batch.schema.get_field_index(name), name, present(batch.column(name)))
 
 
 # -------------------- identifiers of baskets and users
@@ -454,46 +463,44 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 
 # -------------------- cells of tables and matrices with a column for each item
 
-_TRUE, _FALSE = map(arrow_strings, (TRUE_TEXTS, [*FALSE_TEXTS, *UNKNOWN_TEXTS]))
+_SAID = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys((*FALSE_TEXTS, *UNKNOWN_TEXTS), 0)
 
 
-def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
+def _presence(roles: Roles, name: str, column: pa.Array) -> NDArray[np.bool_]:
     """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
-    is_id = suggests_a_column(name) or suggests_row_number(name)
-    where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
-    counts = None if is_id else quantities
+    where = f"a column of {roles.source}"
+    quantities: bool | None = roles.is_named
+    if suggests_a_column(name) or suggests_row_number(name):
+        where, quantities = f"column {name!r} of {roles.source}", None
     column = decoded(column)
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
     if is_string_type(kind):
-        return as_presence(_cells_of_texts(column), where, quantities=counts)
-    if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        encoded = present(column).dictionary_encode()  # there are few different ones
+        said = [_said_by(text.lower()) for text in encoded.dictionary.to_pylist()]
+        place = np.where(null_mask(encoded.indices), len(said), numpy_of(encoded.indices))
+        return as_presence(np.array([*said, 0])[place], where, quantities=quantities)
+    if not _is_number_type(kind):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
             f"and 1, or booleans"
         )
     cells = numpy_of(column)
     absent = null_mask(column) | (cells != cells)
-    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
+    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=quantities)
 
 
-def _cells_of_texts(column: pa.Array) -> NDArray[np.int64]:
-    """Return what texts say: 1 for yes, 0 for no and for nothing, 2 for a quantity above 0, -1 for
-    what says none of these: (rows,).
+def _said_by(text: str) -> int:
+    """Return what a text in small letters says: 1 for yes, 0 for no, 2 for a quantity above 0, -1
+    for none of these.
     """
-    encoded = present(column).dictionary_encode()  # there are few different ones
-    lower = pc.utf8_lower(encoded.dictionary.cast(pa.string()))
-    is_true, is_false = (numpy_of(pc.is_in(lower, value_set=texts)) for texts in (_TRUE, _FALSE))
-    is_number, is_above_zero = (
-        numpy_of(pc.match_substring_regex(lower, regex)) for regex in (QUANTITY, ABOVE_ZERO)
-    )
-    cells = np.select(
-        [is_true, is_false, is_number & is_above_zero, is_number], [1, 0, 2, 0], default=-1
-    )
-    place = np.where(null_mask(encoded.indices), len(cells), numpy_of(encoded.indices))
-    return np.append(cells, 0)[place]
+    if text in _SAID:
+        return _SAID[text]
+    if re.match(QUANTITY, text) is None:
+        return -1
+    return 2 if re.match(ABOVE_ZERO, text) else 0
 
 
 def as_presence(

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
-from itertools import count, islice, pairwise
+from itertools import count, islice, pairwise, takewhile
 from typing import TypeVar
 
 import numpy as np
@@ -27,9 +27,9 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
+from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import FirstTexts
-from fim_private.reading.other_readings import SAMPLE, FirstCells
-from fim_private.reading.record_batches import items_name
+from fim_private.reading.record_batches import looked_at
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.reading.values import offsets_of
 from fim_private.spark.dataframes import RowReader, Table
@@ -358,7 +358,7 @@ def stored_purchases(
     """
     reader, roles = table.reader, table.reader.roles
     keys = reader.keys
-    if roles.may_hold_lists or FirstTexts(roles, reader.name).texts:
+    if roles.may_hold_lists or FirstTexts(roles).texts:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look, reader), _LOOKED).limit(1))
     checksum = Checksum(Randomness().bits(64))
@@ -427,21 +427,11 @@ def tasks_for(frame: SparkFrame, entries: int) -> int:
 
 
 def _look(reader: RowReader, batches: Batches) -> Batches:
-    """Fail where the first cells of the item column seem to be lists, or where the first texts that
-    rows are chosen by are written in another notation.
-    """
-    roles, rows = reader.roles, 0
-    texts = FirstTexts(roles, reader.name)
-    cells = FirstCells(items_name(reader.name, roles), is_asked=roles.may_hold_lists)
-    for batch in batches:
-        texts.see(batch.rename_columns(roles.names))
-        for chosen in reader.needed(iter([batch])):
-            cells.see(chosen[roles.values[0]])
-            rows += len(chosen)
-        if texts.is_done and rows >= SAMPLE:
-            break
-    texts.done()
-    cells.done()
+    """Look at some rows of a partition. Raises DataError as `looked_at` does."""
+    rows = 0
+    first = takewhile(lambda batch: rows < LIST_ROWS, reader.typed(batches))
+    for chosen in looked_at(first, reader.roles):
+        rows += len(chosen)
     if rows:
         yield row_of(_LOOKED, rows)
 

@@ -387,25 +387,31 @@ class TableColumns:
         ]
         if form in (InputForm.WIDE, InputForm.ONE_HOT):
             return form, self._item_columns(form, candidates)
-        if options.item or form is InputForm.LONG:
-            if not options.item:  # which takes a basket
-                raise ParameterError(
-                    f"{parameter('input_format')} long needs both {parameter('basket')} and "
-                    f"{parameter('item')}, the columns of one row per item"
-                )
+        if options.item:  # which takes a basket
             return InputForm.LONG, options.item
+        if form is InputForm.LONG:
+            raise ParameterError(
+                f"{parameter('input_format')} long needs both {parameter('basket')} and "
+                f"{parameter('item')}, the columns of one row per item"
+            )
         # An id among numbers shows when it is read: it is not 0 or 1.
         are_numbers = all(column.is_number for column in candidates)
         is_of_one_kind = len({column.is_boolean for column in candidates}) == 1
         may_be_one_hot = options.items is None and is_of_one_kind and are_numbers
         if may_be_one_hot and not self._likely(candidates):
             return InputForm.ONE_HOT, self._item_columns(InputForm.ONE_HOT, candidates)
-        name = self._only_list() if options.items is None else options.items
+        return None, (self._list_column(),)
+
+    def _list_column(self) -> str:
+        """Return the column of lists: the one that is named, or the only one."""
+        name = self.options.items
+        if name is None:
+            name = self._only_list()
         column = self.column(name)
-        if not column.is_list and options.split is None:
+        if not column.is_list and self.options.split is None:
             hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
             self._refuse_type(column, "lists of items", hint)
-        return None, (name,)
+        return name
 
     def _check_split(self, form: InputForm | None, name: str) -> None:
         """Raise an error if the cells of the column of items cannot be split."""

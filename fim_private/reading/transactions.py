@@ -238,9 +238,7 @@ def _ranks(
         baskets: How many baskets the unit has in the segment.
     """
     order = np.lexsort((numbers, -baskets, units))
-    ranks = np.empty(len(units), dtype=np.int64)
-    ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
-    return ranks
+    return np.argsort(order) - np.searchsorted(units, units)
 
 
 def _only(
@@ -319,10 +317,7 @@ def assemble(
         times: Which baskets stay, if rows have days.
         segmented: Whether there is a release of each segment, or period.
     """
-    rows = _Collected()
-    for chunk in chunks:
-        rows.add(chunk, labels)
-    codes, sizes, keys = _emptied(rows.codes), _emptied(rows.lengths), rows.keys
+    codes, sizes, keys, blank = _collected(chunks, labels)
     basket = np.arange(len(sizes), dtype=np.int32)
     if "baskets" in keys:
         basket = _numbered(keys["baskets"])
@@ -330,12 +325,21 @@ def assemble(
     segment = _joined(keys["segments"]) if "segments" in keys else None
     days = None
     if times is not None and segment is not None:
-        stay, user, segment, day = _of_periods(times, basket, user, segment, _joined(keys["days"]))
+        day = _earliest(_joined(keys["days"]), basket, user)
+        place = times.places(day)
+        stay = (segment >= 0) & (place >= 0)
+        if user is not None and times.per is not None:
+            # In each stretch of time a user is one of their own.
+            user = _numbers_of_pairs(user, times.stretches(day) + (1 << 31))
+        if user is not None:
+            user = _occurring(user[stay])
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
+        day = day[stay]
         if len(day):
             days = int(day.min()), int(day.max())
-        if not segmented:
-            segment = None
+        if times.parts is not None:
+            segment = place
+        segment = segment[stay] if segmented else None
     blocks = [codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES)]
     vocabulary, final = labels.finish(blocks)
     for block in blocks:
@@ -351,58 +355,47 @@ def assemble(
         items,
         vocabulary,
         unit_offsets,
-        blank=rows.blank,
+        blank=blank,
         segments=segment,
         days=days,
     )
 
 
-class _Collected:
-    """The rows of all chunks, in order, kept within the memory limit.
+def _collected(
+    chunks: Iterable[KeyedRows], labels: Labels
+) -> tuple[Codes, NDArray[np.int32], dict[str, list[pa.Array]], int]:
+    """Return the rows of all chunks, in order. Raises MemoryLimitError.
 
-    Attributes:
-        codes: The codes of all items, without nulls, chunk by chunk.
-        lengths: How many items each row has, chunk by chunk.
-        keys: The keys of each chunk, by the names that they have in `KeyedRows`.
-        blank: How many rows were left out of lengths: they have neither items nor keys.
+    These are the codes of all items, without nulls; how many items each row has; its keys, chunk by
+    chunk; and how many rows were left out, which have neither items nor keys.
     """
-
-    def __init__(self) -> None:
-        self.codes: list[Codes] = []
-        self.lengths: list[NDArray[np.int32]] = []
-        self.keys = defaultdict[str, list[pa.Array]](list)
-        self.blank = self._empty = self._bytes = 0
-
-    def add(self, rows: KeyedRows, labels: Labels) -> None:
-        """Add a chunk. Raises MemoryLimitError."""
+    all_codes, all_lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    all_keys = defaultdict[str, list[pa.Array]](list)
+    blank = empty = needed = 0
+    limit = memory.current()
+    for rows in chunks:
         codes, lengths = rows.codes, rows.lengths.astype(np.int32)
         is_item = codes >= 0
         if not is_item.all():
             codes = codes[is_item]
             lengths = np.diff(offsets_of(is_item)[offsets_of(lengths)]).astype(np.int32)
-        empty = int(np.count_nonzero(lengths == 0))
-        self._empty += empty
-        if self._empty > _BLANK_ROWS and not rows.keys:
+        without_items = int(np.count_nonzero(lengths == 0))
+        empty += without_items
+        if empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
-            self.blank += empty
-        self.codes.append(codes)
-        self.lengths.append(lengths)
+            blank += without_items
+        all_codes.append(codes)
+        all_lengths.append(lengths)
         for name, key in rows.keys.items():
-            self.keys[name].append(key)
+            all_keys[name].append(key)
             # Dictionaries are shared.
             stored = key.indices if pa.types.is_dictionary(key.type) else key
-            self._bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-        self._bytes += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
-        memory.current().check(self._bytes + memory.COPIES * labels.nbytes)
+            needed += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
+        needed += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
+        limit.check(needed + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
-
-
-def _emptied(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Return all numbers of some chunks, in memory of their own. The list is emptied."""
-    numbers = np.concatenate([np.empty(0, dtype=np.int32), *chunks], dtype=np.int32)
-    chunks.clear()
-    return numbers
+    return np.concatenate(all_codes), np.concatenate(all_lengths), all_keys, blank
 
 
 def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
@@ -429,32 +422,17 @@ def _in_place(
     return offsets, items
 
 
-def _of_periods(
-    times: Times,
-    basket: NDArray[np.integer],
-    user: NDArray[np.int32] | None,
-    segment: NDArray[np.int32],
-    day: NDArray[np.int32],
-) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None, NDArray[np.int32], NDArray[np.int32]]:
-    """Return which rows are read, and their users, segments and days.
+def _earliest(
+    day: NDArray[np.int32], basket: NDArray[np.integer], user: NDArray[np.int32] | None
+) -> NDArray[np.int32]:
+    """Return the day of each row: the earliest of all rows of its basket, read or not.
 
-    All rows of a basket have the day of the earliest: which that is follows from this basket's rows
-    alone, before any of them is left out. With `Times.per` a user in each stretch of time is a user
-    of their own. segment: -1 for a row that is left out.
+    Which that is follows from this basket's rows alone.
     """
     number = basket if user is None else _numbers_of_pairs(user, basket)
     earliest = np.full(int(number.max(initial=-1)) + 1, np.iinfo(np.int32).max, dtype=np.int32)
     np.minimum.at(earliest, number, day)
-    day = earliest[number]
-    place = times.places(day)
-    stay = (segment >= 0) & (place >= 0)
-    if user is not None and times.per is not None:
-        user = _numbers_of_pairs(user, times.stretches(day) + (1 << 31))
-    if user is not None:
-        user = _occurring(user[stay])
-    if times.parts is not None:
-        segment = place
-    return stay, user, segment[stay], day[stay]
+    return np.asarray(earliest[number])
 
 
 def _occurring(number: NDArray[np.integer]) -> NDArray[np.int32]:

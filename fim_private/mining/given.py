@@ -475,9 +475,8 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     try:
         listed = read_item_list(
             source_of(catalogue),
-            ListColumns(item, label),
-            query=named.get("catalogue_query"),
-            fold_case=run.all_rows.fold_case,
+            ListColumns(item, label, run.all_rows.fold_case),
+            named.get("catalogue_query"),
         )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):

@@ -30,14 +30,12 @@ def first_of_unit(
     is_long = lengths > count
     if not is_long.any():
         return np.ones(len(items), dtype=bool)
-    unit = np.repeat(np.flatnonzero(is_long), lengths[is_long])
+    stay = np.repeat(~is_long, lengths)
+    unit = np.repeat(np.flatnonzero(is_long) << 32, lengths[is_long])
     # The codes ascend with the labels.
-    distinct = np.unique((unit << 32) | items[np.repeat(is_long, lengths)])
-    ends = np.append(np.flatnonzero(np.diff(distinct >> 32)) + 1, len(distinct))
-    starts = np.concatenate([[0], ends[:-1]])
-    last = np.full(len(lengths), np.iinfo(np.int32).max, dtype=np.int32)
-    last[is_long] = distinct[np.minimum(starts + count, ends) - 1] & 0xFFFFFFFF
-    return items <= np.repeat(last, lengths)
+    distinct, place = np.unique(unit | items[~stay], return_inverse=True)
+    stay[~stay] = place - np.searchsorted(distinct, unit) < count
+    return stay
 
 
 def drawn_baskets(

@@ -285,14 +285,7 @@ def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
             f"{array.dtype}; use array.astype(bool), or a list of lists of items"
         )
-    count, width = array.shape
-    size = max(1, memory.ONE_HOT_CELLS // max(1, width))
-
-    def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        cells = as_presence(array[first : first + size], "the array")
-        return np.count_nonzero(cells, axis=1), np.nonzero(cells)[1]
-
-    return _of_blocks(map(block, range(0, count, size)), np.arange(width), "the array")
+    return _of_matrix(array, np.arange(array.shape[1]), "the array")
 
 
 def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
@@ -300,23 +293,11 @@ def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
     by_row = matrix.tocsr()
-    if by_row.dtype.kind not in "b" and not (by_row.data >= 0).all():  # nor is NaN
+    if not (by_row.data >= 0).all():  # nor is NaN
         raise DataError(
             "the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans"
         )
-    return _of_sparse(by_row, np.arange(by_row.shape[1]), "the matrix")
-
-
-def _of_sparse(
-    by_row: SparseMatrix, items: Sequence[str] | NDArray[np.integer], name: str
-) -> Transactions:
-    """Return the rows of a sparse matrix as baskets. items: of its columns."""
-
-    def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        rows = by_row[first : first + memory.LIST_ROWS]
-        return np.diff(rows.indptr), np.where(rows.data != 0, rows.indices, -1)
-
-    return _of_blocks(map(block, range(0, by_row.shape[0], memory.LIST_ROWS)), items, name)
+    return _of_matrix(by_row, np.arange(by_row.shape[1]), "the matrix")
 
 
 def _read_sparse_frame(
@@ -334,22 +315,31 @@ def _read_sparse_frame(
         return None
     matrix = frame.sparse.to_coo()
     as_presence(matrix.data, f"a column of {table.name}")
-    transactions = _of_sparse(matrix.tocsr(), [*roles.values], table.name)
+    transactions = _of_matrix(matrix.tocsr(), [*roles.values], table.name)
     return replace(transactions, read_as=table.read_as(roles), rows=len(frame))
 
 
-def _of_blocks(
-    blocks: Iterable[tuple[NDArray[np.integer], NDArray[np.integer]]],
-    items: Sequence[str] | NDArray[np.integer],
-    name: str,
+def _of_matrix(
+    matrix: SparseMatrix, items: Sequence[str] | NDArray[np.integer], name: str
 ) -> Transactions:
-    """Return the rows of a matrix as baskets, of the items of its columns.
-
-    blocks: of each some of the rows, their lengths, and the columns of their items, -1 for no item.
-    """
+    """Return the rows of a matrix, an array or sparse by row, as baskets of its columns' items."""
     labels = Labels(name)
     codes = np.append(labels.encode(pa.array(items)), np.int32(-1))
-    return assemble((KeyedRows(lengths, codes[columns]) for lengths, columns in blocks), labels)
+    is_array, size = isinstance(matrix, np.ndarray), memory.LIST_ROWS
+    if is_array:
+        size = max(1, memory.ONE_HOT_CELLS // max(1, len(items)))
+
+    def rows() -> Iterator[KeyedRows]:
+        for start in range(0, matrix.shape[0], size):
+            block = matrix[start : start + size]
+            if is_array:
+                cells = as_presence(block, name)
+                yield KeyedRows(np.count_nonzero(cells, axis=1), codes[np.nonzero(cells)[1]])
+            else:  # a zero that is stored is no item
+                places = np.where(block.data != 0, block.indices, -1)
+                yield KeyedRows(np.diff(block.indptr), codes[places])
+
+    return assemble(rows(), labels)
 
 
 # All tables: frames, and what comes as Arrow: readers, datasets, relations of DuckDB, streams.

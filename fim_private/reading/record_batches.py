@@ -515,30 +515,27 @@ def as_presence(
         return cells
     is_valid = cells >= 0 if quantities else (cells == 0) | (cells == 1)
     if not is_valid.all():
-        raise _no_presence(where, quantities)
+        options = {"input_format": str(InputForm.ONE_HOT)} if quantities is False else None
+        error = unclear(f"{where} {_NO_PRESENCE[quantities]}", options)
+        error.is_of_a_line = True
+        raise error
     return cells > 0
 
 
-def _no_presence(where: str, quantities: bool | None) -> DataError:
-    keys = f"{parameter('basket')} or {parameter('user')}"
-    options: dict[str, str] | None = None
-    long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
-    if quantities:
-        problem = (
-            f"holds other values than true, false and quantities of at least 0: take off returned "
-            f"items first. If it is an id name it with {keys}, or leave it out"
-        )
-    elif quantities is None:
-        problem = (
-            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it "
-            f"out, or rename it; {long}"
-        )
-    else:
-        problem = (
-            f"holds more than 0 and 1: name it with {keys} if it is an id, or leave it out; for "
-            f"quantities say {parameter('input_format')} one-hot; {long}"
-        )
-        options = {"input_format": str(InputForm.ONE_HOT)}
-    error = unclear(f"{where} {problem}", options)
-    error.is_of_a_line = True
-    return error
+_KEYS = f"{parameter('basket')} or {parameter('user')}"
+_LONG = f"for one row per item name {parameter('basket')} and {parameter('item')}"
+# What is wrong with the numbers of a column, and what to do.
+_NO_PRESENCE = {
+    True: (
+        "holds other values than true, false and quantities of at least 0: take off returned items "
+        f"first. If it is an id name it with {_KEYS}, or leave it out"
+    ),
+    None: (
+        f"holds more than 0 and 1, and is called like an id: name it with {_KEYS}, leave it out, "
+        f"or rename it; {_LONG}"
+    ),
+    False: (
+        f"holds more than 0 and 1: name it with {_KEYS} if it is an id, or leave it out; for "
+        f"quantities say {parameter('input_format')} one-hot; {_LONG}"
+    ),
+}

@@ -87,7 +87,6 @@ def session(settings: Settings = None) -> Any:
 def _started(settings: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder
     here = (
         not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ}
         and "spark.remote" not in settings
@@ -101,13 +100,11 @@ def _started(settings: dict[str, str]) -> Any:
         variables["MASTER"] = _MASTER
         if settings.get("spark.master", "local").startswith("local"):
             variables["PYSPARK_PYTHON"] = sys.executable
-    for name, value in settings.items():
-        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     variables = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(variables)
     try:
         with _hushed() if is_quiet else nullcontext():
-            return builder.getOrCreate()
+            return SparkSession.builder.config(map={**settings}).getOrCreate()
     finally:
         for name in variables:
             del os.environ[name]

@@ -267,7 +267,8 @@ class SparkCounter:
         """Return the codes of the index-th itemset of that support in scan order; see
         `Counter.locate`.
         """
-        return self.located([(support, [index])], None)[0][0]
+        codes, _ = self.itemsets(support, support)
+        return [*map(int, codes[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
@@ -298,14 +299,9 @@ class SparkCounter:
             counts.update({support: count for support, count in top.levels if support >= least})
         return Top(sorted(counts.items(), reverse=True), least, sum(top.work for top in tops))
 
-    def located(
-        self, places: Sequence[Places], spectrum: SupportSpectrum | None
-    ) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `Counter.located`.
-
-        spectrum: None to locate itemsets one by one.
-        """
-        lowest = None if spectrum is None else lowest_listed(places, spectrum)
+    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of levels; see `Counter.located`."""
+        lowest = lowest_listed(places, spectrum)
         highest, least = places[0][0], places[-1][0]
         # What each shard is to locate: places of levels of its own.
         places_in_shard = defaultdict[int, list[Places]](list)
@@ -384,7 +380,7 @@ def _answers(
         # The pieces of a shard are neighbours.
         for number, rows in groupby(single_rows(batches), key=lambda row: row[_SHARD][0].as_py()):
             answer = question(number, counter_of(number, [*rows]))
-            yield row_of(_ANSWERS, number, json.dumps(answer))
+            yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
 
     answers = collected(run(shards, answered, _ANSWERS)).sort_by("shard")
     if answers["shard"].to_pylist() != [*range(count)]:
@@ -463,12 +459,6 @@ class SparkSource:
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
-        digests = np.empty((0, 16), dtype=np.uint8)
-        if self.by_user:
-            digests = self.view.items.digests_of_texts()
-
-        def digest_of(code: int) -> bytes:
-            return bytes(digests[code])
-
-        step = methodcaller("capped", most_items, most_baskets, digest_of)
+        digests = self.view.items.digests_of_texts() if self.by_user else []
+        step = methodcaller("capped", most_items, most_baskets, digests.__getitem__)
         return replace(self, view=self.view.then(step))

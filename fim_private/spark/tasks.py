@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -162,9 +162,8 @@ def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBa
     return rows.drop_columns([FAILURE])
 
 
-def row_of(schema: pa.Schema, *values: object) -> pa.RecordBatch:
-    """Return a batch of one row."""
-    row = dict(zip(schema.names, values, strict=True))
+def row_of(schema: pa.Schema, row: Mapping[str, object]) -> pa.RecordBatch:
+    """Return a batch of one row, with null in the columns that it does not name."""
     return pa.RecordBatch.from_pylist([row], schema=schema)
 
 
@@ -191,7 +190,7 @@ def guarded(task: Task, schema: pa.Schema) -> Task:
         except pa.ArrowException:  # which may quote a value
             told = "the purchases cannot be read as baskets; convert the columns to strings first"
             failure = DataError.__name__, told
-        yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=schema)
+        yield row_of(schema, {FAILURE: json.dumps(failure)})
 
     return yielding_failures
 
@@ -337,7 +336,8 @@ def summed(
             values = total_vector[start : start + _BLOCK]
             if not values.any():
                 values = values[:0]
-            yield row_of(_BLOCKS, block, np.append(check, values).tobytes())
+            content = np.append(check, values).tobytes()
+            yield row_of(_BLOCKS, {"block": block, "values": content})
 
     count = -(-cells // _BLOCK)
     blocks = run(frame, in_blocks, _BLOCKS)
@@ -357,4 +357,4 @@ def _added(batches: Batches) -> Batches:
             values = np.frombuffer(row["values"], dtype=np.int64)
             sums[row["block"]][: len(values)] += values
     for block, added in sums.items():
-        yield row_of(_BLOCKS, block, added.tobytes())
+        yield row_of(_BLOCKS, {"block": block, "values": added.tobytes()})

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from itertools import chain, islice
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -45,12 +45,10 @@ from fim_private.reading.values import (
     shown_type,
 )
 
-if TYPE_CHECKING:
-    import pyarrow.dataset
-
-# What pandas, polars and others hand over: no library is imported for its types.
+# What pandas, polars and others hand over: nothing is imported for its types.
 PandasFrame = Any
 PandasSeries = Any
+Dataset = Any
 PolarsFrame = Any
 Relation = Any
 SparseMatrix = Any
@@ -384,7 +382,7 @@ def _polars_table(frame: PolarsFrame) -> ArrowSource:
     )
 
 
-def _dataset(dataset: pyarrow.dataset.Dataset) -> ArrowSource:
+def _dataset(dataset: Dataset) -> ArrowSource:
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # Little is read ahead: what is in flight stays small beside what was read.
         scanner = dataset.scanner(

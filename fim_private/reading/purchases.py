@@ -112,8 +112,6 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
     if purchases.read_as is not None:
         _LOGGER.info("Read as %s.", purchases.read_as)
     purchases = replace(purchases, reading=options)
-    if options.parts is None:
-        return [purchases]
     return members(purchases, options.parts, by_user=options.user is not None)
 
 

@@ -112,10 +112,6 @@ class Transactions:
             return self.baskets
         return len(self.unit_offsets) - 1
 
-    def restricted_to(self, catalogue: Vocabulary) -> Transactions:
-        """Return the same baskets with only the items of a catalogue, and with its codes."""
-        return self.recoded(self.vocabulary.codes_in(catalogue), catalogue)
-
     def recoded(self, codes: Codes, vocabulary: Vocabulary) -> Transactions:
         """Return the same baskets with the codes of another vocabulary.
 
@@ -201,7 +197,7 @@ class Transactions:
         return replace(self, offsets=offsets_of(stay)[self.offsets], items=self.items[stay])
 
 
-def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Transactions]:
+def members(data: Transactions, segments: Segments | None, *, by_user: bool) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
     A unit counts in the `segments.most` segments with most of its baskets; of equals the first in
@@ -209,9 +205,11 @@ def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Tr
 
     Args:
         data: The purchases, with segments. If units are baskets, one is what it has in all of them.
-        segments: The public list.
+        segments: The public list; None for all purchases in one.
         by_user: Whether units are users.
     """
+    if segments is None:
+        return [data]
     assert data.segments is not None
     assert data.unit_offsets is not None
     unit = np.repeat(np.arange(data.units, dtype=np.int64), np.diff(data.unit_offsets))
@@ -487,8 +485,6 @@ def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -
 def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
     """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(chunk) for chunk in users])
-    if not nobody.any():
-        return _numbered(users)
     unit = np.empty(len(nobody), dtype=np.int32)
     named = _numbered([chunk.drop_null() for chunk in users])
     users.clear()

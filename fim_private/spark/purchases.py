@@ -56,13 +56,12 @@ from fim_private.spark.tasks import (
 AT_ONCE = 1 << 23
 _ENTRIES = 1 << 20  # about so many are in a row, unless a single unit has more
 
-# Each is null in rows that are about something else.
+# All are null in a row of check cells.
 _FIELDS = {
-    "blank": pa.int64(),  # how many units are only counted
-    "baskets": pa.binary(),  # (units,) int32, how many each user has
+    "baskets": pa.binary(),  # (units,) int32, how many each user has; null where units are baskets
     "lengths": pa.binary(),  # (baskets,) int32, how many items each has
     "items": pa.binary(),  # int32 codes, as in Transactions
-    CHECK: pa.binary(),  # what `mark` was given
+    CHECK: pa.binary(),  # what `mark` was given; null in other rows
 }
 
 
@@ -74,20 +73,20 @@ def schema_of_pieces(key: str) -> pa.Schema:
 def pieces(data: Transactions, key: str, number: int) -> Batches:
     """Yield purchases as rows, with a column of a number before the others; nothing of none."""
     schema = schema_of_pieces(key)
-    if data.blank:
-        yield row_of(schema, {key: number, "blank": data.blank})
+    # Here blank baskets have a place, too.
+    offsets = np.append(data.offsets, np.full(data.blank, data.offsets[-1]))
     bounds = data.unit_offsets
     if bounds is None:
-        bounds = np.arange(data.stored + 1)
+        bounds = np.arange(len(offsets))
     # An entry for each basket and unit, too: these take as much.
-    sizes = data.offsets[bounds] + bounds + np.arange(len(bounds))
+    sizes = offsets[bounds] + bounds + np.arange(len(bounds))
     _, firsts = np.unique(sizes[:-1] // _ENTRIES, return_index=True)
     for first, last in pairwise([*firsts.tolist(), len(bounds) - 1]):
-        offsets = data.offsets[bounds[first] : bounds[last] + 1]
+        ends = offsets[bounds[first] : bounds[last] + 1]
         piece = {
             key: number,
-            "lengths": np.diff(offsets).astype(np.int32).tobytes(),
-            "items": data.items[offsets[0] : offsets[-1]].tobytes(),
+            "lengths": np.diff(ends).astype(np.int32).tobytes(),
+            "items": data.items[ends[0] : ends[-1]].tobytes(),
         }
         if data.by_user:
             piece["baskets"] = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
@@ -126,10 +125,9 @@ def joined(batches: Sequence[pa.RecordBatch], count: int, *, by_user: bool) -> T
         buffers = (value.as_buffer() for batch in batches for value in batch[column].drop_null())
         return np.frombuffer(bytearray().join(buffers), dtype=np.int32)
 
-    blank = sum(sum(batch["blank"].drop_null().to_pylist()) for batch in batches)
     offsets, items = offsets_of(numbers_in("lengths")), numbers_in("items")
     unit_offsets = offsets_of(numbers_in("baskets")) if by_user else None
-    return Transactions(offsets, items, numbers(count), unit_offsets, blank=blank)
+    return Transactions(offsets, items, numbers(count), unit_offsets)
 
 
 # Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's
@@ -482,9 +480,7 @@ class _Assembly:
         yield mark(cells, SEGMENT, 0)
         if not purchases.units:
             return
-        segments = [purchases]
-        if roles.parts is not None:
-            segments = members(purchases, roles.parts, by_user=roles.user is not None)
+        segments = members(purchases, roles.parts, by_user=roles.user is not None)
         for place, segment in enumerate(segments):
             counting = self.applied(segment.without(self.excluded))
             # With the codes of before: the labels are codes, which they were.

@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
     CandidateSource,
@@ -44,8 +43,12 @@ from fim_private.counting.source import (
     UNKNOWN,
     Catalogue,
     KnownItemsets,
+    ListedFirst,
+    LocalItems,
     SizedUniverse,
     Universe,
+    shard_counter,
+    spectrum_of_items,
 )
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.reading.labels import Item, in_label_order, numbers
@@ -103,12 +106,10 @@ class _SparkItems:
     def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
         return _SparkCandidates(self, codes)
 
-    def summed(self, vector: Callable[[on_one_machine.LocalItems], Int64], cells: int) -> Int64:
+    def summed(self, vector: Callable[[LocalItems], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for the items of each task: (cells,)."""
         effort = self.effort
-        return self.view.summed(
-            lambda purchases: vector(on_one_machine.LocalItems(purchases, effort)), cells
-        )
+        return self.view.summed(lambda purchases: vector(LocalItems(purchases, effort)), cells)
 
 
 @dataclass(frozen=True)
@@ -356,7 +357,7 @@ class SparkCounter:
             verify(total(row[CHECK][0].as_py() for row in rows), cells)
             low, high = bounds[number : number + 2].tolist()
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
-            return on_one_machine.shard_counter(shard, size, effort)
+            return shard_counter(shard, size, effort)
 
         frame = run(view.frame, shared, schema_of_pieces(_SHARD))
         with spark_call():
@@ -434,7 +435,7 @@ class SparkSource:
         view = items.view.then(methodcaller("united"))
         if isinstance(universe, SizedUniverse):
             view = view.then(methodcaller("cut_to", universe.count))
-        return on_one_machine.spectrum_of_items(
+        return spectrum_of_items(
             replace(items, view=view),
             view.count,
             size,
@@ -447,7 +448,7 @@ class SparkSource:
         view, names = self.view, self.view.items
         if not isinstance(universe, KnownItemsets | Catalogue):
             return _SparkItems(view, names.labels, self.effort)
-        listed = on_one_machine.ListedFirst.of(universe, names.digests.codes_in)
+        listed = ListedFirst.of(universe, names.digests.codes_in)
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
             behind = [code - len(listed.listed) for code in codes if code >= len(listed.listed)]

@@ -243,10 +243,7 @@ class Checksum:
         codes = np.arange(purchases.items.max(initial=-1) + 1, dtype=np.uint64)
         hashes = self.hashed(codes, 0)[purchases.items]
         hashes = self.hashed(_run_sums(hashes, purchases.offsets), 1)
-        if purchases.unit_offsets is None:
-            # Of these any number may be counted as blank instead.
-            hashes[np.diff(purchases.offsets) == 0] = 0
-        else:
+        if purchases.unit_offsets is not None:
             hashes = self.hashed(_run_sums(hashes, purchases.unit_offsets), 2)
         return np.array([purchases.units, len(purchases.items), hashes.sum().view(np.int64)])
 

@@ -10,17 +10,16 @@ from functools import cache
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fim_private.reading.values import Int32, Int64, Mask
 
 
-def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+def first_of_basket(offsets: Int64, count: int) -> Mask:
     """Return which entries are among the first count >= 0 items, by label, of their basket."""
     return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) < count
 
 
-def first_of_unit(
-    items: NDArray[np.int32], bounds: NDArray[np.int64], count: int
-) -> NDArray[np.bool_]:
+def first_of_unit(items: Int32, bounds: Int64, count: int) -> Mask:
     """Return which entries are among the first count >= 1 distinct items, by label, of their unit.
 
     bounds: (units + 1,); unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all its
@@ -39,12 +38,12 @@ def first_of_unit(
 
 
 def drawn_baskets(
-    items: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    unit_offsets: NDArray[np.int64],
+    items: Int32,
+    offsets: Int64,
+    unit_offsets: Int64,
     digest_of: Callable[[int], bytes],
     count: int,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Return which baskets count if no unit may have more than count >= 1: (baskets,).
 
     If a unit has at most `count` baskets all count. If it has more, equal baskets are one, and

@@ -41,6 +41,7 @@ from fim_private.reading.values import (
     QUANTITY,
     TRUE_TEXTS,
     UNKNOWN_TEXTS,
+    Mask,
     arrow_of,
     arrow_strings,
     decoded,
@@ -466,7 +467,7 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 _SAID = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys((*FALSE_TEXTS, *UNKNOWN_TEXTS), 0)
 
 
-def _presence(roles: Roles, name: str, column: pa.Array) -> NDArray[np.bool_]:
+def _presence(roles: Roles, name: str, column: pa.Array) -> Mask:
     """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
     where = f"a column of {roles.source}"
@@ -503,9 +504,7 @@ def _said_by(text: str) -> int:
     return 2 if re.match(ABOVE_ZERO, text) else 0
 
 
-def as_presence(
-    cells: NDArray[Any], where: str, *, quantities: bool | None = False
-) -> NDArray[np.bool_]:
+def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> Mask:
     """Return numbers or booleans as booleans.
 
     where: what errors call them. quantities: whether 0 and more are numbers that say whether there

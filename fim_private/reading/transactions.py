@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs
@@ -24,15 +23,23 @@ from fim_private.reading.contribution_bounds import (
 )
 from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Reading, Segments, Times
-from fim_private.reading.values import arrow_of, decoded, null_mask, numpy_of, offsets_of
+from fim_private.reading.values import (
+    Int32,
+    Int64,
+    Integers,
+    Mask,
+    arrow_of,
+    decoded,
+    null_mask,
+    numpy_of,
+    offsets_of,
+)
 
 # So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
 
 
-def canonical_baskets(
-    lengths: NDArray[np.integer], codes: Codes
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def canonical_baskets(lengths: Integers, codes: Codes) -> tuple[Int64, Int32]:
     """Return offsets and items as in `Transactions`: no nulls, and each item once in a basket.
 
     Args:
@@ -74,12 +81,12 @@ class Transactions:
         days: The first and the last day of a basket, since 1970-01-01; None without times.
     """
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int32]
+    offsets: Int64
+    items: Int32
     vocabulary: Vocabulary
-    unit_offsets: NDArray[np.int64] | None = None
+    unit_offsets: Int64 | None = None
     blank: int = 0
-    segments: NDArray[np.int32] | None = None
+    segments: Int32 | None = None
     read_as: ReadAs | None = field(default=None, compare=False)
     rows: int | None = field(default=None, compare=False)
     reading: Reading = field(default_factory=Reading, compare=False)
@@ -173,7 +180,7 @@ class Transactions:
         if self.together:
             return self.united().capped(most_items, most_baskets, digest_of)
         cut = self._with(first_of_basket(self.offsets, most_items))
-        if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
+        if self.unit_offsets is None:
             return cut
         digest_of = digest_of or label_digests(self.vocabulary.label)
         stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digest_of, most_baskets)
@@ -190,7 +197,7 @@ class Transactions:
             bounds = bounds[self.unit_offsets]
         return self._with(first_of_unit(self.items, bounds, count))
 
-    def _with(self, stay: NDArray[np.bool_]) -> Transactions:
+    def _with(self, stay: Mask) -> Transactions:
         """Return the same baskets with some of their items: (entries,) bool."""
         if stay.all():
             return self
@@ -225,9 +232,7 @@ def members(data: Transactions, segments: Segments | None, *, by_user: bool) -> 
     return [_only(data, counted[start:end], owner) for start, end in pairwise(ends)]
 
 
-def _ranks(
-    units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _ranks(units: Int64, numbers: Int64, baskets: Int64) -> Int64:
     """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
 
     Args:
@@ -239,9 +244,7 @@ def _ranks(
     return np.argsort(order) - np.searchsorted(units, units)
 
 
-def _only(
-    data: Transactions, baskets: NDArray[np.int64], owner: NDArray[np.int64] | None
-) -> Transactions:
+def _only(data: Transactions, baskets: Int64, owner: Int64 | None) -> Transactions:
     """Return some baskets, ascending, and the units that have one of them.
 
     owner: the user of each basket of the data; None if each of these baskets is a unit.
@@ -278,7 +281,7 @@ class KeyedRows:
             int32 without nulls.
     """
 
-    lengths: NDArray[np.integer]
+    lengths: Integers
     codes: Codes
     keys: Mapping[str, pa.Array] = field(default_factory=dict)
 
@@ -361,7 +364,7 @@ def assemble(
 
 def _collected(
     chunks: Iterable[KeyedRows], labels: Labels
-) -> tuple[Codes, NDArray[np.int32], dict[str, list[pa.Array]], int]:
+) -> tuple[Codes, Int32, dict[str, list[pa.Array]], int]:
     """Return the rows of all chunks, in order. Raises MemoryLimitError.
 
     These are the codes of all items, without nulls; how many items each row has; its keys, chunk by
@@ -396,13 +399,11 @@ def _collected(
     return np.concatenate(all_codes), np.concatenate(all_lengths), all_keys, blank
 
 
-def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
+def _joined(arrays: Sequence[pa.Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
 
 
-def _in_place(
-    codes: Codes, sizes: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _in_place(codes: Codes, sizes: Integers) -> tuple[Int64, Int32]:
     """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
     offsets, ends = offsets_of(sizes), offsets_of(sizes)
     firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], memory.ENTRIES)))
@@ -420,9 +421,7 @@ def _in_place(
     return offsets, items
 
 
-def _earliest(
-    day: NDArray[np.int32], basket: NDArray[np.integer], user: NDArray[np.int32] | None
-) -> NDArray[np.int32]:
+def _earliest(day: Int32, basket: Integers, user: Int32 | None) -> Int32:
     """Return the day of each row: the earliest of all rows of its basket, read or not.
 
     Which that is follows from this basket's rows alone.
@@ -433,20 +432,20 @@ def _earliest(
     return np.asarray(earliest[number])
 
 
-def _occurring(number: NDArray[np.integer]) -> NDArray[np.int32]:
+def _occurring(number: Integers) -> Int32:
     """Return the same numbers without gaps, in their order: who is left out is no unit."""
     new = _renumbered(np.bincount(number) > 0)
     return np.asarray(new[number])
 
 
-def _renumbered(occurs: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _renumbered(occurs: Mask) -> Int32:
     """Return the new number of each number that occurs, without gaps: (numbers,)."""
     return np.cumsum(occurs, dtype=np.int32) - np.int32(1)
 
 
 def _groups(
-    basket: NDArray[np.integer], user: NDArray[np.int32] | None, segment: NDArray[np.int32] | None
-) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
+    basket: Integers, user: Int32 | None, segment: Int32 | None
+) -> tuple[Integers, Int64 | None]:
     """Return the basket number of each row, and the first basket of each unit: users, then nobody.
 
     Numbers ascend if rows of a basket are together already: most files need no sort.
@@ -469,7 +468,7 @@ def _groups(
     return rank[number], offsets_of(np.bincount(owner))
 
 
-def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
+def _numbers_of_pairs(first: Integers, second: Integers) -> Int32:
     """Number distinct pairs of numbers >= 0, in the order in which they first appear."""
     if len(second) and second.max() < 4 * len(second):
         rows = np.arange(len(second))
@@ -482,7 +481,7 @@ def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -
     return _numbers_by_appearance(pa.chunked_array([arrow_of(pairs)]))
 
 
-def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
+def _units(users: list[pa.Array], basket: Integers) -> Int32:
     """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(chunk) for chunk in users])
     unit = np.empty(len(nobody), dtype=np.int32)
@@ -493,7 +492,7 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     return unit
 
 
-def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
+def _numbered(chunks: list[pa.Array]) -> Int32:
     """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance.
 
     Which numbers are equal follows from the values of the keys alone. Their order does not, and
@@ -515,7 +514,7 @@ def _ascend(keys: pa.ChunkedArray) -> bool:
     return pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False
 
 
-def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
+def _numbers_by_appearance(keys: pa.ChunkedArray) -> Int32:
     """Number distinct keys, no nulls, in the order in which they first appear."""
     if _ascend(keys):
         # Not combine_chunks: of no chunks it makes an array by importing pandas.
@@ -524,9 +523,7 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
     return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
 
 
-def _merged(
-    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer]
-) -> NDArray[np.int64]:
+def _merged(codes: Codes, sizes: Integers, group: Integers) -> Int64:
     """Bring the items of each basket together, in place; return how many each basket has.
 
     group: the number of each row's basket.

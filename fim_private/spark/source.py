@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
     Candidates,
@@ -53,7 +52,7 @@ from fim_private.counting.source import (
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import offsets_of
+from fim_private.reading.values import Integers, offsets_of
 from fim_private.spark.purchases import (
     StoredPurchases,
     joined,
@@ -103,7 +102,7 @@ class _SparkItems:
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
         return [in_label_order(labels[code] for code in codes) for codes in itemsets]
 
-    def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
+    def among(self, codes: Integers) -> _SparkCandidates:
         return _SparkCandidates(self, codes)
 
     def summed(self, vector: Callable[[LocalItems], Int64], cells: int) -> Int64:
@@ -117,7 +116,7 @@ class _SparkCandidates:
     """Candidates among some items; see `CandidateSource`."""
 
     items: _SparkItems
-    codes: NDArray[np.integer]
+    codes: Integers
 
     def pair_level_sums(self, scale: int) -> Int64:
         return self._summed(

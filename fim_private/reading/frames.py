@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import chain, islice
 from types import NoneType
@@ -21,6 +21,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import Array, RecordBatch
 
 from fim_private.errors import DataError
 from fim_private.reading import memory
@@ -170,7 +171,7 @@ def array_of(source: InMemory) -> pa.ChunkedArray | None:
             array = _as_arrow(source.data)
         case "polars.Series" if str(source.data.dtype) != "Object":
             array = source.data.to_arrow()
-    if isinstance(array, pa.Array):
+    if isinstance(array, Array):
         return pa.chunked_array([array])
     return array
 
@@ -183,12 +184,12 @@ def _pandas_table(frame: PandasFrame) -> ArrowSource:
     """Return a pandas frame as a source. A list in its first value makes a column of lists."""
     schema = pa.schema([(str(name), _arrow_type(series)) for name, series in frame.items()])
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         places = [schema.get_field_index(name) for name in scan.names]
         for start in range(0, len(frame), memory.LONG_ROWS):
             rows = frame.iloc[start : start + memory.LONG_ROWS]
             columns = [_column(rows.iloc[:, place], schema.field(place)) for place in places]
-            yield pa.RecordBatch.from_arrays(columns, names=scan.names)
+            yield RecordBatch.from_arrays(columns, names=scan.names)
 
     return ArrowSource("the frame", schema, batches, kind="frame", own_dates=True)
 
@@ -210,7 +211,7 @@ def _arrow_type(series: PandasSeries) -> pa.DataType:
     return pa.string()
 
 
-def _as_arrow(series: PandasSeries) -> pa.Array:
+def _as_arrow(series: PandasSeries) -> Array:
     """Return a pandas series that holds no objects as an Arrow array, (n,)."""
     if str(series.dtype).startswith("Sparse"):
         series = series.sparse.to_dense()
@@ -222,7 +223,7 @@ def _as_arrow(series: PandasSeries) -> pa.Array:
     return plain(array)
 
 
-def _column(series: PandasSeries, field: pa.Field) -> pa.Array:
+def _column(series: PandasSeries, field: pa.Field) -> Array:
     """Return a pandas series as an Arrow array, (n,). Raises DataError for objects of no text."""
     if not _holds_objects(series):
         return _as_arrow(series)
@@ -241,7 +242,7 @@ def _column(series: PandasSeries, field: pa.Field) -> pa.Array:
         ) from None
 
 
-def _texts(values: Sequence[object]) -> pa.Array:
+def _texts(values: Sequence[object]) -> Array:
     """Return Python objects as texts, null for what stands for no value: (n,) Arrow."""
     kinds = {*map(type, values)}
     if kinds <= {str, NoneType}:
@@ -383,17 +384,14 @@ def _polars_table(frame: PolarsFrame) -> ArrowSource:
 
 
 def _dataset(dataset: Dataset) -> ArrowSource:
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
-        # Little is read ahead: what is in flight stays small beside what was read.
-        scanner = dataset.scanner(
-            scan.names,
-            batch_size=scan.rows_at_a_time,
-            batch_readahead=1,
-            fragment_readahead=1,
-        )
-        return iter(scanner.to_batches())
-
-    return ArrowSource("the dataset", dataset.schema, batches, kind="dataset")
+    # Little is read ahead: what is in flight stays small beside what was read.
+    read = partial(dataset.scanner, batch_readahead=1, fragment_readahead=1)
+    return ArrowSource(
+        "the dataset",
+        dataset.schema,
+        lambda scan: read(scan.names, batch_size=scan.rows_at_a_time).to_batches(),
+        kind="dataset",
+    )
 
 
 def _relation(relation: Relation) -> ArrowSource:
@@ -402,7 +400,7 @@ def _relation(relation: Relation) -> ArrowSource:
             return relation.to_arrow_reader(rows)
         return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in scan.names)
         with _duckdb_errors():
             yield from reader(relation.project(columns), scan.rows_at_a_time)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import Array, DataType, RecordBatch, types
 
 from fim_private.errors import DataError, parameter, unclear
 from fim_private.reading.columns import (
@@ -65,7 +66,7 @@ class ArrowSource:
     name: str  # what errors call it
     schema: pa.Schema
     # with (at least) the columns that are wanted, in order
-    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]
+    batches: Callable[[Wanted], Iterable[RecordBatch]]
     kind: str = "table"  # of source, in a word or two
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
@@ -86,13 +87,17 @@ class ArrowSource:
 
     def columns(self) -> list[Column]:
         """Return what the schema says of each column."""
-        apart = self.folders | index_columns(self.schema)
+        apart = {*self.folders}
+        with suppress(AttributeError, TypeError, ValueError):  # of metadata that are damaged
+            # The index of a frame, if pandas wrote so. A range is no column, and is a dict.
+            index = (self.schema.pandas_metadata or {}).get("index_columns", [])
+            apart.update(name for name in index if isinstance(name, str))
         return [
             Column(
                 field.name,
                 str(field.type),
                 is_list=is_list_type(field.type),
-                is_nested=pa.types.is_nested(common_type(field.type)),
+                is_nested=types.is_nested(common_type(field.type)),
                 is_number=_is_number_type(field.type),
                 is_apart=field.name in apart,
             )
@@ -139,30 +144,21 @@ class ArrowSource:
 
     def values(
         self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
-    ) -> Iterator[list[pa.Array]]:
+    ) -> Iterator[list[Array]]:
         """Yield the values of columns, batch by batch: a plain Arrow array of each."""
         for batch in self.batches(Wanted([*names], rows_at_a_time)):
             yield [plain(batch.column(batch.schema.names.index(name))) for name in names]
 
 
-def _is_number_type(kind: pa.DataType) -> bool:
+def _is_number_type(kind: DataType) -> bool:
     """Tell whether a type is one of numbers or booleans."""
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    tests = (types.is_integer, types.is_floating, types.is_boolean)
     return any(test(kind) for test in tests)
-
-
-def index_columns(schema: pa.Schema) -> frozenset[str]:
-    """Return the columns that are the index of a frame, if pandas wrote so in the schema."""
-    with suppress(AttributeError, TypeError, ValueError):  # of metadata that are damaged
-        names = (schema.pandas_metadata or {}).get("index_columns", [])
-        # A range is none of the columns, and is described by a dict.
-        return frozenset(name for name in names if isinstance(name, str))
-    return frozenset()
 
 
 def table_source(table: Any) -> ArrowSource:
     """Return a pyarrow Table, RecordBatch or RecordBatchReader as a source."""
-    if isinstance(table, pa.RecordBatch):
+    if isinstance(table, RecordBatch):
         table = pa.Table.from_batches([table])
     batches = table.to_batches() if isinstance(table, pa.Table) else table
     return ArrowSource("the table", table.schema, lambda columns: batches)
@@ -179,7 +175,7 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     labels = Labels(roles.items_name, fold_case=roles.fold_case)
     count = 0
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def batches() -> Iterator[RecordBatch]:
         # The first is empty: types are checked even when there are no rows.
         yield empty_batch(source.schema, roles.names)
         yield from source.batches(roles.wanted)
@@ -194,7 +190,7 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     return replace(transactions, read_as=source.read_as(roles), rows=count)
 
 
-def looked_at(batches: Iterable[pa.RecordBatch], roles: Roles) -> Iterator[pa.RecordBatch]:
+def looked_at(batches: Iterable[RecordBatch], roles: Roles) -> Iterator[RecordBatch]:
     """Yield the rows of batches that are to be read, some at a time, as `chosen` returns them.
 
     Raises DataError if the first cells of the column of items seem to be lists, or the first texts
@@ -208,21 +204,21 @@ def looked_at(batches: Iterable[pa.RecordBatch], roles: Roles) -> Iterator[pa.Re
     first_cells.done()
 
 
-def sliced(batches: Iterable[pa.RecordBatch], roles: Roles) -> Iterator[pa.RecordBatch]:
+def sliced(batches: Iterable[RecordBatch], roles: Roles) -> Iterator[RecordBatch]:
     """Yield batches again, as many rows at a time as are worked on together."""
     size = roles.rows_at_a_time
     for batch in batches:
         yield from (batch.slice(start, size) for start in range(0, max(len(batch), 1), size))
 
 
-def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
+def empty_batch(schema: pa.Schema, names: list[str]) -> RecordBatch:
     """Return a batch of these columns without rows."""
     fields = [schema.field(name) for name in names]
     try:
         columns = [pa.nulls(0, field.type) for field in fields]
     except KeyError:  # a type that Arrow has, but not for Python, such as intervals of months
         raise pa.ArrowNotImplementedError("there are no arrays of this type") from None
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    return RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 # What `chosen` puts beside the columns of `Roles.names`: the place of a row's segment, -1 where it
@@ -230,13 +226,13 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 SEGMENT, DAY = "\0segment", "\0day"
 
 
-def chosen(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
+def chosen(batch: RecordBatch, roles: Roles) -> RecordBatch:
     """Return the rows of a batch that are to be read by condition, segment and time.
 
     They have plain columns of `Roles.names`.
     """
     columns = {name: plain(batch.column(name)) for name in roles.names}
-    rows = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    rows = RecordBatch.from_arrays([*columns.values()], names=[*columns])
     # The place of the segment of each row, and -1 for a row that is not to be read.
     place = np.zeros(len(rows), dtype=np.int32)
     if roles.by is not None:
@@ -268,7 +264,7 @@ def without_time(times: Times, source: str) -> DataError:
     )
 
 
-def days(values: pa.Array, times: Times, source: str) -> pa.Array:
+def days(values: Array, times: Times, source: str) -> Array:
     """Return the day of each time, since 1970-01-01, and null for no time.
 
     There may be no time if such rows are left out. Times without a zone are taken as they stand,
@@ -303,29 +299,29 @@ def plain(column: Any) -> Any:
     """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
-    if pa.types.is_string_view(column.type):
+    if types.is_string_view(column.type):
         return column.cast(pa.string())
-    if pa.types.is_binary_view(column.type):
+    if types.is_binary_view(column.type):
         return column.cast(pa.binary())
     return column
 
 
-def common_type(kind: pa.DataType) -> pa.DataType:
+def common_type(kind: DataType) -> DataType:
     """Return a type without how its values are stored, in which files of a table may differ."""
     if isinstance(kind, pa.BaseExtensionType):
         return common_type(kind.storage_type)
-    if pa.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return common_type(kind.value_type)
     if is_list_type(kind):
         return pa.list_(common_type(kind.value_type))
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if types.is_large_string(kind) or types.is_string_view(kind):
         return pa.string()
-    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+    if types.is_large_binary(kind) or types.is_binary_view(kind):
         return pa.binary()
     return kind
 
 
-def keyed_rows(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
+def keyed_rows(batch: RecordBatch, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
     """Yield the rows of one batch.
 
     Those without a basket id are left out, those without a user go by the rule. Where times count,
@@ -345,7 +341,7 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> Iterator[
             raise without_user(roles)
         if roles.missing_user == MissingUser.DROP:
             stays &= ~is_nobody
-    batch = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    batch = RecordBatch.from_arrays([*columns.values()], names=[*columns])
     if not stays.all():
         batch = batch.filter(arrow_of(stays))
     if roles.times is None:
@@ -359,7 +355,7 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> Iterator[
         yield KeyedRows(lengths, np.empty(0, dtype=np.int32), _keys(only_timed, roles))
 
 
-def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> KeyedRows:
+def _rows_of(batch: RecordBatch, roles: Roles, labels: Labels) -> KeyedRows:
     """Return the rows of a batch, which are all to be read."""
     columns, keys = batch.columns[: len(roles.values)], _keys(batch, roles)
     if roles.is_list:
@@ -376,7 +372,7 @@ def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels) -> KeyedRows:
     return rows.merged() if roles.form is InputForm.LONG else rows
 
 
-def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
+def _keys(batch: RecordBatch, roles: Roles) -> dict[str, Array]:
     """Return the baskets, users, segments and days of rows, as `KeyedRows` has them."""
     keys = {}
     if roles.basket:  # none of its columns lacks a value
@@ -406,18 +402,18 @@ def without_user(roles: Roles) -> DataError:
 # none `values.present` says.
 
 
-def by_value(ids: pa.Array) -> pa.Array:
+def by_value(ids: Array) -> Array:
     """Return identifiers, (rows,), in a type where equal values have equal hashes; nulls stay."""
     kind = value_type(ids.type)
-    if is_text_type(kind) and pa.types.is_dictionary(ids.type):
+    if is_text_type(kind) and types.is_dictionary(ids.type):
         return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
     ids = decoded(ids)
     if is_text_type(kind):
         return integers_as_printed(ids)
-    if pa.types.is_floating(kind):
+    if types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
-    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+    if types.is_decimal(kind) and kind.bit_width < 128:
         return ids.cast(pa.decimal128(kind.precision, kind.scale))
     return ids
 
@@ -430,7 +426,7 @@ _ESCAPED = r"([|\\])"
 _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
-def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
+def joint_items(columns: Sequence[Array]) -> Array:
     """Return the texts of several columns' values with a bar between them: (rows,) Arrow strings.
 
     A missing value is an empty text; where all are missing there is no item. One column alone stays
@@ -446,18 +442,18 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 
 
-def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
+def segment_numbers(segments: Segments, values: Array) -> Array:
     """Return the place of each row's segment in the list, null for none: (rows,) Arrow int32.
 
     The texts of values name segments; those of True and False in any case. Raises DataError for a
     type that has no texts, and for times.
     """
     kind = value_type(values.type)
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+    if types.is_temporal(kind) and not types.is_date(kind):
         problem = "which names no segments; make it texts, dates or whole numbers"
         raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
     names = list(segments.names)
-    if pa.types.is_boolean(kind):
+    if types.is_boolean(kind):
         names = [name.lower() for name in names]
     return pc.index_in(as_printed(values), value_set=as_printed(arrow_strings(names)))
 
@@ -467,7 +463,7 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 _SAID = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys((*FALSE_TEXTS, *UNKNOWN_TEXTS), 0)
 
 
-def _presence(roles: Roles, name: str, column: pa.Array) -> Mask:
+def _presence(roles: Roles, name: str, column: Array) -> Mask:
     """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
     where = f"a column of {roles.source}"
@@ -476,7 +472,7 @@ def _presence(roles: Roles, name: str, column: pa.Array) -> Mask:
         where, quantities = f"column {name!r} of {roles.source}", None
     column = decoded(column)
     kind = column.type
-    if pa.types.is_null(kind):
+    if types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
     if is_string_type(kind):
         encoded = present(column).dictionary_encode()  # there are few different ones

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import Array, types
 
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs
@@ -283,7 +284,7 @@ class KeyedRows:
 
     lengths: Integers
     codes: Codes
-    keys: Mapping[str, pa.Array] = field(default_factory=dict)
+    keys: Mapping[str, Array] = field(default_factory=dict)
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
@@ -291,7 +292,7 @@ class KeyedRows:
             return self
         changed = np.arange(len(self.codes)) == 0
         for key in self.keys.values():
-            values = key.indices if pa.types.is_dictionary(key.type) else key
+            values = key.indices if types.is_dictionary(key.type) else key
             ends = numpy_of(pc.run_end_encode(values).run_ends)  # nulls are equal
             changed[ends[:-1]] = True
         starts = np.flatnonzero(changed)
@@ -364,14 +365,14 @@ def assemble(
 
 def _collected(
     chunks: Iterable[KeyedRows], labels: Labels
-) -> tuple[Codes, Int32, dict[str, list[pa.Array]], int]:
+) -> tuple[Codes, Int32, dict[str, list[Array]], int]:
     """Return the rows of all chunks, in order. Raises MemoryLimitError.
 
     These are the codes of all items, without nulls; how many items each row has; its keys, chunk by
     chunk; and how many rows were left out, which have neither items nor keys.
     """
     all_codes, all_lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-    all_keys = defaultdict[str, list[pa.Array]](list)
+    all_keys = defaultdict[str, list[Array]](list)
     blank = empty = needed = 0
     limit = memory.current()
     for rows in chunks:
@@ -390,7 +391,7 @@ def _collected(
         for name, key in rows.keys.items():
             all_keys[name].append(key)
             # Dictionaries are shared.
-            stored = key.indices if pa.types.is_dictionary(key.type) else key
+            stored = key.indices if types.is_dictionary(key.type) else key
             needed += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
         needed += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
         limit.check(needed + memory.COPIES * labels.nbytes)
@@ -399,7 +400,7 @@ def _collected(
     return np.concatenate(all_codes), np.concatenate(all_lengths), all_keys, blank
 
 
-def _joined(arrays: Sequence[pa.Array]) -> Int32:
+def _joined(arrays: Sequence[Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
 
 
@@ -481,7 +482,7 @@ def _numbers_of_pairs(first: Integers, second: Integers) -> Int32:
     return _numbers_by_appearance(pa.chunked_array([arrow_of(pairs)]))
 
 
-def _units(users: list[pa.Array], basket: Integers) -> Int32:
+def _units(users: list[Array], basket: Integers) -> Int32:
     """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(chunk) for chunk in users])
     unit = np.empty(len(nobody), dtype=np.int32)
@@ -492,7 +493,7 @@ def _units(users: list[pa.Array], basket: Integers) -> Int32:
     return unit
 
 
-def _numbered(chunks: list[pa.Array]) -> Int32:
+def _numbered(chunks: list[Array]) -> Int32:
     """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance.
 
     Which numbers are equal follows from the values of the keys alone. Their order does not, and
@@ -502,7 +503,7 @@ def _numbered(chunks: list[pa.Array]) -> Int32:
     chunks.clear()
     if not len(keys):  # whose type may be one that Arrow does not compare
         return np.empty(0, dtype=np.int32)
-    if pa.types.is_signed_integer(keys.type) and not _ascend(keys):
+    if types.is_signed_integer(keys.type) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.

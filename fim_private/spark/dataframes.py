@@ -281,12 +281,11 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
                 f"{name} has a column for each item, which {parameter('engine')} spark does not "
                 f"read: give one row per item, or a column of lists"
             )
-        places = [schema.names.index(name) for name in roles.names]
         with spark_call():
             # Under names of ours: theirs may hold letters that Spark takes for more.
             numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
-            needed = numbered.select(*(f"c{place}" for place in places))
-        reader = RowReader(roles, pa.schema([schema.field(place) for place in places]))
+            needed = numbered.select(*(f"c{schema.names.index(name)}" for name in roles.names))
+        reader = RowReader(roles, pa.schema(map(schema.field, roles.names)))
         yield Table(needed, reader, source.read_as(roles))
 
 

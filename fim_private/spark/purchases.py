@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import RecordBatch
 
 from fim_private.counting.source import counter_for
 from fim_private.counting.work import Effort, Int32, Int64
@@ -93,7 +94,7 @@ def pieces(data: Transactions, key: str, number: int) -> Batches:
         yield row_of(schema, piece)
 
 
-def mark(cells: Cells, key: str, number: int) -> pa.RecordBatch:
+def mark(cells: Cells, key: str, number: int) -> RecordBatch:
     """Return a row that carries nothing but check cells, and a number."""
     return row_of(schema_of_pieces(key), {key: number, CHECK: cells.tobytes()})
 
@@ -116,7 +117,7 @@ def grouped(chunks: Iterable[Chunk], entries: Callable[[Chunk], int]) -> Iterato
     yield group
 
 
-def joined(batches: Sequence[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
+def joined(batches: Sequence[RecordBatch], count: int, *, by_user: bool) -> Transactions:
     """Return the purchases of some rows together, with codes below count. by_user: whether units
     have baskets.
     """
@@ -242,7 +243,7 @@ def _names(reader: RowReader, checksum: Checksum, batches: Batches) -> Batches:
         digests = np.array([name["digest"] for name in names], dtype=np.int64)
         hashes = np.append(hashes[:-1], checksum.of_items(digests))
         cells += checksum.of_rows(rows, hashes, whole=reader.whole)
-        yield pa.RecordBatch.from_pylist(names, schema=_NAMES)
+        yield RecordBatch.from_pylist(names, schema=_NAMES)
     yield row_of(_NAMES, {CHECK: cells.tobytes()})
 
 
@@ -465,7 +466,7 @@ class _Assembly:
         for rows in self.rows(batches):
             offsets = offsets_of(rows.lengths).astype(np.int32)
             codes = pa.ListArray.from_arrays(arrow_of(offsets), arrow_of(rows.codes))
-            yield pa.RecordBatch.from_pydict({**rows.keys, _CODES.name: codes})
+            yield RecordBatch.from_pydict({**rows.keys, _CODES.name: codes})
 
     def of_shuffled(self, batches: Batches) -> Batches:
         """Yield pieces of the rows that `to_shuffle` gave of some units."""
@@ -495,7 +496,7 @@ class _Assembly:
             yield chunk
 
 
-def _keyed(batch: pa.RecordBatch) -> KeyedRows:
+def _keyed(batch: RecordBatch) -> KeyedRows:
     keys = dict(zip(batch.schema.names, batch.columns, strict=True))
     codes = keys.pop(_CODES.name)
     return KeyedRows(numpy_of(codes.value_lengths()), numpy_of(codes.flatten()), keys)

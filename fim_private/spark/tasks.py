@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import RecordBatch
 
 from fim_private.counting.work import Int64
 from fim_private.errors import (
@@ -122,7 +123,7 @@ def persisted(frame: SparkFrame) -> Iterator[SparkFrame]:
             frame.unpersist()
 
 
-Batches = Iterator[pa.RecordBatch]
+Batches = Iterator[RecordBatch]
 # Takes the batches of a partition, and yields batches with the columns of a schema.
 Task = Callable[[Batches], Batches]
 
@@ -152,7 +153,7 @@ def collected(frame: SparkFrame) -> pa.Table:
     return _without_failures(table)
 
 
-def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
+def _without_failures(rows: pa.Table | RecordBatch) -> pa.Table | RecordBatch:
     """Return rows without a column of failures, or raise the first failure."""
     if FAILURE not in rows.schema.names:
         return rows
@@ -162,9 +163,9 @@ def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBa
     return rows.drop_columns([FAILURE])
 
 
-def row_of(schema: pa.Schema, row: Mapping[str, object]) -> pa.RecordBatch:
+def row_of(schema: pa.Schema, row: Mapping[str, object]) -> RecordBatch:
     """Return a batch of one row, with null in the columns that it does not name."""
-    return pa.RecordBatch.from_pylist([row], schema=schema)
+    return RecordBatch.from_pylist([row], schema=schema)
 
 
 def single_rows(batches: Batches) -> Batches:

@@ -229,10 +229,12 @@ class ListColumns:
         arrays = [*source.values(names)]
         items = (columns[0] for columns in arrays)
         vocabulary, codes = self._items(items, f"column {item!r} of {source.name}")
-        texts = chain.from_iterable(as_texts(columns[-1]).to_pylist() for columns in arrays)
+        if label is None:
+            return ItemList(vocabulary)
+        texts = chain.from_iterable(as_texts(columns[1]).to_pylist() for columns in arrays)
         labels: dict[Item, str] = {}
         for code, text in zip(codes.tolist(), texts, strict=True):
-            if label is not None and code >= 0 and text is not None:
+            if code >= 0 and text is not None:
                 labels.setdefault(vocabulary.label(code), text)
         return ItemList(vocabulary, labels)
 

@@ -232,7 +232,7 @@ def chosen(batch: RecordBatch, roles: Roles) -> RecordBatch:
     They have plain columns of `Roles.names`.
     """
     columns = {name: plain(batch.column(name)) for name in roles.names}
-    rows = RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    rows = RecordBatch.from_pydict(columns)
     # The place of the segment of each row, and -1 for a row that is not to be read.
     place = np.zeros(len(rows), dtype=np.int32)
     if roles.by is not None:
@@ -341,7 +341,7 @@ def keyed_rows(batch: RecordBatch, roles: Roles, labels: Labels) -> Iterator[Key
             raise without_user(roles)
         if roles.missing_user == MissingUser.DROP:
             stays &= ~is_nobody
-    batch = RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    batch = RecordBatch.from_pydict(columns)
     if not stays.all():
         batch = batch.filter(arrow_of(stays))
     if roles.times is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import count, islice, pairwise, takewhile
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import RecordBatch
 
-from fim_private.counting.source import counter_for
+from fim_private.counting.source import LocalItems, counter_for
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
@@ -294,6 +294,7 @@ class StoredPurchases:
         cells: The check cells of the pieces when they were stored.
         count: The codes of items after all steps are below it.
         steps: What is done to the purchases of each task, in order.
+        effort: What each task may use.
     """
 
     frame: SparkFrame
@@ -303,6 +304,7 @@ class StoredPurchases:
     cells: Cells
     count: int
     steps: tuple[Step, ...] = ()
+    effort: Effort = field(default_factory=partial(Effort, threads=1))
 
     def then(self, step: Step) -> StoredPurchases:
         """Return the purchases with one more step."""
@@ -324,15 +326,16 @@ class StoredPurchases:
 
         return opened
 
-    def summed(self, vector: Callable[[Transactions], Int64], cells: int) -> Int64:
+    def summed(self, vector: Callable[[LocalItems], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for some units at a time: (cells,) int64.
 
         Raises DataError if the purchases have changed.
         """
-        opened = self.opened
+        opened, effort = self.opened, self.effort
 
         def vectors(batches: Batches) -> Vectors:
-            return ((vector(purchases), check) for purchases, check in opened(batches))
+            for purchases, check in opened(batches):
+                yield vector(LocalItems(purchases, effort)), check
 
         return summed(self.frame, vectors, cells, self.cells)
 
@@ -340,7 +343,8 @@ class StoredPurchases:
     def supports(self) -> Int64:
         """How many units have each item: (count,)."""
         return self.summed(
-            lambda data: counter_for(data, 1, 1, Effort(threads=1)).item_supports, self.count
+            lambda items: counter_for(items.transactions, 1, 1, items.effort).item_supports,
+            self.count,
         )
 
 

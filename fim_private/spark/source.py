@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from operator import methodcaller
 from typing import Any
 
@@ -43,7 +43,6 @@ from fim_private.counting.source import (
     Catalogue,
     KnownItemsets,
     ListedFirst,
-    LocalItems,
     SizedUniverse,
     Universe,
     shard_counter,
@@ -85,37 +84,30 @@ class _SparkItems:
     Attributes:
         view: The purchases.
         labels: Returns the labels of codes.
-        effort: What each task may use.
     """
 
     view: StoredPurchases
     labels: Callable[[Sequence[int]], dict[int, Item]]
-    effort: Effort
 
     def sums(self, weights: Int64) -> Int64:
-        return self.summed(lambda items: items.sums(weights), self.view.count)
+        return self.view.summed(lambda items: items.sums(weights), self.view.count)
 
     def level_sums(self, scale: int, most: int) -> Int64:
-        return self.summed(lambda items: items.level_sums(scale, most), self.view.count)
+        return self.view.summed(lambda items: items.level_sums(scale, most), self.view.count)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
         return [in_label_order(labels[code] for code in codes) for codes in itemsets]
 
     def among(self, codes: Integers) -> _SparkCandidates:
-        return _SparkCandidates(self, codes)
-
-    def summed(self, vector: Callable[[LocalItems], Int64], cells: int) -> Int64:
-        """Return the sum of a function's vectors for the items of each task: (cells,)."""
-        effort = self.effort
-        return self.view.summed(lambda purchases: vector(LocalItems(purchases, effort)), cells)
+        return _SparkCandidates(self.view, codes)
 
 
 @dataclass(frozen=True)
 class _SparkCandidates:
     """Candidates among some items; see `CandidateSource`."""
 
-    items: _SparkItems
+    view: StoredPurchases
     codes: Integers
 
     def pair_level_sums(self, scale: int) -> Int64:
@@ -135,7 +127,7 @@ class _SparkCandidates:
 
     def _summed(self, vector: Callable[[CandidateSource], Int64], cells: int) -> Int64:
         codes = self.codes
-        return self.items.summed(lambda items: vector(items.among(codes)), cells)
+        return self.view.summed(lambda items: vector(items.among(codes)), cells)
 
 
 _SHARD = "shard"
@@ -207,7 +199,6 @@ class SparkCounter:
 
     _view: StoredPurchases
     _size: int
-    _effort: Effort
 
     @property
     def item_supports(self) -> Int64:
@@ -227,10 +218,11 @@ class SparkCounter:
         """How many steps a pass over all itemsets takes at most."""
         longest = self._view.count
         baskets = self._view.summed(
-            lambda data: np.bincount(np.diff(data.offsets), minlength=longest + 1), longest + 1
+            lambda items: np.bincount(np.diff(items.transactions.offsets), minlength=longest + 1),
+            longest + 1,
         )
-        lengths = np.flatnonzero(baskets).tolist()
-        return sum(int(baskets[length]) * math.comb(length, self._size) for length in lengths)
+        counts = enumerate(baskets.tolist())
+        return sum(count * math.comb(length, self._size) for length, count in counts if count)
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th;
@@ -242,7 +234,7 @@ class SparkCounter:
             return Top([], 1)
         ranks = len(self._supports)
         if limit is None:
-            self._effort.refuse_infeasible(self._size, self.most_work)
+            self._view.effort.refuse_infeasible(self._size, self.most_work)
             return self._round(ranks, ceiling, 1, None)
         items = _FIRST_ITEMS
         while math.comb(items, self._size) < _FIRST_ITEMSETS * limit:
@@ -251,8 +243,8 @@ class SparkCounter:
         while True:
             top = self._round(high, ceiling, floor, limit)
             work += top.work
-            if work > self._effort.max_work:
-                raise self._effort.over_limit(self._size)
+            if work > self._view.effort.max_work:
+                raise self._view.effort.over_limit(self._size)
             # Each shard stops at a floor of its own, far below the wanted-th itemset of all shards.
             reached = _support_at(top.levels, limit)
             least = reached or top.floor
@@ -277,14 +269,13 @@ class SparkCounter:
         high = at_least(lowest, self._supports)
 
         def listing(number: int, counter: ShardCounter) -> _Answer:
-            ranks, supports = counter.itemsets(lowest, highest)
-            return ranks.tolist(), supports.tolist()
+            return np.column_stack(counter.itemsets(lowest, highest)).tolist()
 
         with self._shards(high) as ask:
             listed = ask(listing)
-        ranks = np.array([row for rows, _ in listed for row in rows], dtype=np.int64)
-        supports = np.array([support for _, column in listed for support in column], dtype=np.int64)
-        return self._order[ranks.reshape(-1, self._size)], supports
+        rows = np.array([*chain.from_iterable(listed)], dtype=np.int64)
+        rows = rows.reshape(-1, self._size + 1)
+        return self._order[rows[:, :-1]], rows[:, -1]
 
     def _round(self, high: int, ceiling: int, floor: int, limit: int | None) -> Top:
         def counting(number: int, counter: ShardCounter) -> _Answer:
@@ -344,7 +335,7 @@ class SparkCounter:
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
         opened, by_user, cells = view.opened, view.by_user, view.cells
-        size, effort = self._size, self._effort
+        size, effort = self._size, view.effort
 
         def shared(batches: Batches) -> Batches:
             for purchases, check in opened(batches):
@@ -394,7 +385,6 @@ class SparkSource:
 
     view: StoredPurchases
     missing_user: str | None
-    effort: Effort  # of each task
 
     @classmethod
     def of(
@@ -410,10 +400,11 @@ class SparkSource:
 
         together: whether the baskets of a user count as one.
         """
-        view = segments[segment]
+        effort_of_task = Effort(threads=1, max_work=effort.max_work)
+        view = replace(segments[segment], effort=effort_of_task)
         if together:
             view = view.then(partial(replace, together=True))
-        return cls(view, missing_user, Effort(threads=1, max_work=effort.max_work))
+        return cls(view, missing_user)
 
     @property
     def by_user(self) -> bool:
@@ -439,14 +430,14 @@ class SparkSource:
             view.count,
             size,
             universe,
-            lambda size: SparkCounter(view, size, self.effort),
+            partial(SparkCounter, view),
         )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         view, names = self.view, self.view.items
         if not isinstance(universe, KnownItemsets | Catalogue):
-            return _SparkItems(view, names.labels, self.effort)
+            return _SparkItems(view, names.labels)
         listed = ListedFirst.of(universe, names.digests.codes_in)
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
@@ -455,7 +446,7 @@ class SparkSource:
             return {code: listed.label(code, unlisted.__getitem__) for code in codes}
 
         view = view.then(methodcaller("recoded", listed.codes, numbers(listed.total)))
-        return _SparkItems(replace(view, count=listed.total), labels, self.effort)
+        return _SparkItems(replace(view, count=listed.total), labels)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

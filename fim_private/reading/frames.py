@@ -217,9 +217,7 @@ def _as_arrow(series: PandasSeries) -> Array:
         series = series.sparse.to_dense()
     array = pa.array(series, from_pandas=True)
     if isinstance(array, pa.ChunkedArray):
-        if pa.types.is_dictionary(array.type):
-            array = array.unify_dictionaries()
-        array = array.combine_chunks()
+        array = array.unify_dictionaries().combine_chunks()
     return plain(array)
 
 

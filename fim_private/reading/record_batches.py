@@ -232,9 +232,8 @@ def chosen(batch: RecordBatch, roles: Roles) -> RecordBatch:
     They have plain columns of `Roles.names`.
     """
     columns = {name: plain(batch.column(name)) for name in roles.names}
-    rows = RecordBatch.from_pydict(columns)
     # The place of the segment of each row, and -1 for a row that is not to be read.
-    place = np.zeros(len(rows), dtype=np.int32)
+    place = np.zeros(len(batch), dtype=np.int32)
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
         place = np.where(null_mask(segment), np.int32(-1), numpy_of(segment))
@@ -244,11 +243,11 @@ def chosen(batch: RecordBatch, roles: Roles) -> RecordBatch:
     stays = place >= 0
     if roles.times is not None:
         # The time of a row counts even if the row is not to be read otherwise.
-        day = days(columns[roles.times.column], roles.times, roles.source)
-        rows = rows.append_column(DAY, day)
-        stays = ~null_mask(day)
+        columns[DAY] = days(columns[roles.times.column], roles.times, roles.source)
+        stays = ~null_mask(columns[DAY])
     if roles.times is not None or roles.by is not None:
-        rows = rows.append_column(SEGMENT, arrow_of(place))
+        columns[SEGMENT] = arrow_of(place)
+    rows = RecordBatch.from_pydict(columns)
     if stays.all():
         return rows
     return rows.filter(arrow_of(stays))

@@ -41,7 +41,7 @@ _BLANK_ROWS = 1 << 20
 
 
 def canonical_baskets(lengths: Integers, codes: Codes) -> tuple[Int64, Int32]:
-    """Return offsets and items as in `Transactions`: no nulls, and each item once in a basket.
+    """Return the lengths and items of baskets as in `Transactions`: no nulls, each item once.
 
     Args:
         lengths: How many entries each basket has, (baskets,).
@@ -57,8 +57,7 @@ def canonical_baskets(lengths: Integers, codes: Codes) -> tuple[Int64, Int32]:
         key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
     items = (key & 0xFFFFFFFF).astype(np.int32)
     key >>= 32
-    key += 1
-    return np.cumsum(np.bincount(key, minlength=len(lengths) + 1)), items
+    return np.bincount(key, minlength=len(lengths)), items
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +124,8 @@ class Transactions:
 
         codes: the new code of each item, (items,); -1 leaves it out.
         """
-        offsets, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
-        return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
+        lengths, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
+        return replace(self, offsets=offsets_of(lengths), items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
         """Return the same baskets, and a vocabulary, without the items that another lists."""
@@ -145,10 +144,10 @@ class Transactions:
         """
         if not self.together or self.unit_offsets is None:
             return self
-        offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
+        lengths, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(
             self,
-            offsets=offsets,
+            offsets=offsets_of(lengths),
             items=items,
             unit_offsets=np.arange(self.units + 1),
             together=False,
@@ -178,13 +177,12 @@ class Transactions:
             most_baskets: How many baskets of a user count.
             digest_of: Returns the digest of a code's label; None for that in the vocabulary.
         """
-        if self.together:
-            return self.united().capped(most_items, most_baskets, digest_of)
-        cut = self._with(first_of_basket(self.offsets, most_items))
-        if self.unit_offsets is None:
+        data = self.united()
+        cut = data._with(first_of_basket(data.offsets, most_items))
+        if data.unit_offsets is None:
             return cut
         digest_of = digest_of or label_digests(self.vocabulary.label)
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digest_of, most_baskets)
+        stay = drawn_baskets(cut.items, cut.offsets, data.unit_offsets, digest_of, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
@@ -404,22 +402,24 @@ def _joined(arrays: Sequence[Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
 
 
-def _in_place(codes: Codes, sizes: Integers) -> tuple[Int64, Int32]:
-    """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
-    offsets, ends = offsets_of(sizes), offsets_of(sizes)
+def _in_place(codes: Codes, sizes: Int64) -> tuple[Int64, Int32]:
+    """Return the offsets and the items of baskets, as `canonical_baskets` finds them.
+
+    It does so some baskets at a time, in the memory of the codes and sizes.
+    """
+    ends = offsets_of(sizes)
     firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], memory.ENTRIES)))
     count = 0
     for first, last in pairwise([*firsts.tolist(), len(sizes)]):
         block = codes[ends[first] : ends[last]]
-        block_offsets, items = canonical_baskets(sizes[first:last], block)
-        offsets[first + 1 : last + 1] = count + block_offsets[1:]
+        sizes[first:last], items = canonical_baskets(sizes[first:last], block)
         codes[count : count + len(items)] = items
         count += len(items)
     items = codes[:count]
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
     if count <= len(codes) * 3 // 4:
         items = items.copy()
-    return offsets, items
+    return offsets_of(sizes), items
 
 
 def _earliest(day: Int32, basket: Integers, user: Int32 | None) -> Int32:

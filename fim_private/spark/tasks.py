@@ -14,7 +14,7 @@ import json
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -84,21 +84,16 @@ def spark_errors(source: str, then: str) -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Turn pyspark's log and warnings off."""
-    loggers = []
-    if find_spec("pyspark") is not None:
-        from pyspark.logger import PySparkLogger
+    with ExitStack() as stack:
+        if find_spec("pyspark") is not None:
+            from pyspark.logger import PySparkLogger
 
-        loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+            for logger in map(PySparkLogger.getLogger, _LOGGERS):
+                stack.callback(setattr, logger, "disabled", logger.disabled)
+                logger.disabled = True
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 def spark_call() -> AbstractContextManager[None]:

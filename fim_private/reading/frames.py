@@ -115,14 +115,18 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         case "numpy.ndarray" if data.ndim != 1 or data.dtype != object:
             return _read_array(data, options)
     array = array_of(source)
+    size = memory.LIST_ROWS
     if array is not None:
-        return _read_list_array(array, options)
+        if not is_list_type(array.type):
+            kind = shown_type(array.type)
+            raise DataError(f"each basket must be a collection of items, not {kind}")
+        starts = range(0, len(array), size)
+        slices = (array.slice(start, size).combine_chunks() for start in starts)
+        return _read_lists(slices, "array", options)
     _refuse_near_misses(data)
     if isinstance(data, Iterable) and not isinstance(data, bytes):
-        options.refuse("an iterable of baskets")
         iterator = iter(data)
-        chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
-        return _read_lists(chunks, "the iterable", options)
+        return _read_lists(iter(lambda: list(islice(iterator, size)), []), "iterable", options)
     raise DataError(
         f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
@@ -142,19 +146,10 @@ def _refuse_near_misses(data: object) -> None:
         raise DataError(f"cannot read baskets from {type(data).__name__}; {advice}")
 
 
-def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:
-    """Read an Arrow array whose elements are lists of items."""
-    options.refuse("an array of baskets")
-    if not is_list_type(array.type):
-        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-    size = memory.LIST_ROWS
-    starts = range(0, len(array), size)
-    slices = (array.slice(start, size).combine_chunks() for start in starts)
-    return _read_lists(slices, "the array", options)
-
-
-def _read_lists(chunks: Iterable[Any], where: str, options: Reading) -> Transactions:
-    labels = Labels(where, fold_case=options.fold_case)
+def _read_lists(chunks: Iterable[Any], kind: str, options: Reading) -> Transactions:
+    """Read lists of items, some at a time, from an array or an iterable."""
+    options.refuse(f"an {kind} of baskets")
+    labels = Labels(f"the {kind}", fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
 

@@ -404,11 +404,11 @@ def without_user(roles: Roles) -> DataError:
 def by_value(ids: Array) -> Array:
     """Return identifiers, (rows,), in a type where equal values have equal hashes; nulls stay."""
     kind = value_type(ids.type)
-    if is_text_type(kind) and types.is_dictionary(ids.type):
-        return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
-    ids = decoded(ids)
     if is_text_type(kind):
+        if types.is_dictionary(ids.type):
+            return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
         return integers_as_printed(ids)
+    ids = decoded(ids)
     if types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])

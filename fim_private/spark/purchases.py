@@ -57,23 +57,21 @@ from fim_private.spark.tasks import (
 AT_ONCE = 1 << 23
 _ENTRIES = 1 << 20  # about so many are in a row, unless a single unit has more
 
-# All are null in a row of check cells.
-_FIELDS = {
-    "baskets": pa.binary(),  # (units,) int32, how many each user has; null where units are baskets
-    "lengths": pa.binary(),  # (baskets,) int32, how many items each has
-    "items": pa.binary(),  # int32 codes, as in Transactions
-    CHECK: pa.binary(),  # what `mark` was given; null in other rows
-}
+PART = "part"  # which segment, or which shard, a piece is of
+# Purchases as rows. All but the number of the part are null in a row of check cells.
+PIECES = pa.schema(
+    {
+        PART: pa.int64(),
+        "baskets": pa.binary(),  # (units,) int32, how many each user has; null without users
+        "lengths": pa.binary(),  # (baskets,) int32, how many items each has
+        "items": pa.binary(),  # int32 codes, as in Transactions
+        CHECK: pa.binary(),  # what `mark` was given; null in other rows
+    }
+)
 
 
-def schema_of_pieces(key: str) -> pa.Schema:
-    """Return the columns of pieces: key is that of the number before the others."""
-    return pa.schema({key: pa.int64()} | _FIELDS)
-
-
-def pieces(data: Transactions, key: str, number: int) -> Batches:
-    """Yield purchases as rows, with a column of a number before the others; nothing of none."""
-    schema = schema_of_pieces(key)
+def pieces(data: Transactions, part: int) -> Batches:
+    """Yield the purchases of a part as rows; nothing of none."""
     # Here blank baskets have a place, too.
     offsets = np.append(data.offsets, np.full(data.blank, data.offsets[-1]))
     bounds = data.unit_offsets
@@ -85,18 +83,18 @@ def pieces(data: Transactions, key: str, number: int) -> Batches:
     for first, last in pairwise([*firsts.tolist(), len(bounds) - 1]):
         ends = offsets[bounds[first] : bounds[last] + 1]
         piece = {
-            key: number,
+            PART: part,
             "lengths": np.diff(ends).astype(np.int32).tobytes(),
             "items": data.items[ends[0] : ends[-1]].tobytes(),
         }
         if data.by_user:
             piece["baskets"] = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
-        yield row_of(schema, piece)
+        yield row_of(PIECES, piece)
 
 
-def mark(cells: Cells, key: str, number: int) -> RecordBatch:
-    """Return a row that carries nothing but check cells, and a number."""
-    return row_of(schema_of_pieces(key), {key: number, CHECK: cells.tobytes()})
+def mark(cells: Cells, part: int) -> RecordBatch:
+    """Return a row that carries nothing but check cells, for a part."""
+    return row_of(PIECES, {PART: part, CHECK: cells.tobytes()})
 
 
 Chunk = TypeVar("Chunk")
@@ -274,7 +272,6 @@ def numbered(frame: SparkFrame, reader: RowReader, checksum: Checksum) -> Iterat
         yield ItemNames(ItemDigests(digests, checksum.key), items, read)
 
 
-SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
 _LOOKED = pa.schema([("rows", pa.int64())])  # how many were looked at
@@ -371,7 +368,7 @@ def stored_purchases(
         for row in single_rows(batches):
             cells = np.zeros((segments, CELLS), dtype=np.int64)
             purchases = joined([row], 0, by_user=by_user)
-            cells[row[SEGMENT][0].as_py()] = checksum.of_purchases(purchases)
+            cells[row[PART][0].as_py()] = checksum.of_purchases(purchases)
             yield cells.ravel(), total(row[CHECK].to_pylist())
 
     with numbered(table.frame, reader, checksum) as items:
@@ -384,7 +381,7 @@ def stored_purchases(
             cells = summed(frame, check_cells, segments * CELLS, items.read)
             yield [
                 StoredPurchases(
-                    frame.where(frame[SEGMENT] == segment),
+                    frame.where(frame[PART] == segment),
                     items,
                     by_user,
                     checksum,
@@ -404,9 +401,9 @@ def _gathered(
     """Return the purchases, with the baskets of each unit together, as a DataFrame."""
     from pyspark.sql import functions
 
-    roles, schema = assembly.reader.roles, schema_of_pieces(SEGMENT)
+    roles = assembly.reader.roles
     if not roles.basket and roles.user is None:
-        return run(frame, assembly.of_rows, schema)
+        return run(frame, assembly.of_rows, PIECES)
     rows = run(frame, assembly.to_shuffle, pa.schema([*keys, _CODES]))
     # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
     alone = rows["baskets"] if roles.basket else rows[_CODES.name]
@@ -414,7 +411,7 @@ def _gathered(
     if roles.user is not None:
         unit = [rows["users"], functions.when(rows["users"].isNull(), alone)]
     shuffled = rows.repartition(tasks_for(rows, entries), *unit)
-    return run(shuffled, assembly.of_shuffled, schema)
+    return run(shuffled, assembly.of_shuffled, PIECES)
 
 
 def tasks_for(frame: SparkFrame, entries: int) -> int:
@@ -482,7 +479,7 @@ class _Assembly:
         labels = Labels("", known={}, count=len(self.digests))
         segmented = roles.parts is not None
         purchases = assemble(self._checked(rows, cells), labels, roles.times, segmented=segmented)
-        yield mark(cells, SEGMENT, 0)
+        yield mark(cells, 0)
         if not purchases.units:
             return
         segments = members(purchases, roles.parts, by_user=roles.user is not None)
@@ -490,7 +487,7 @@ class _Assembly:
             counting = self.applied(segment.without(self.excluded))
             # With the codes of before: the labels are codes, which they were.
             codes = counting.vocabulary.integers[counting.items].astype(np.int32)
-            yield from pieces(replace(counting, items=codes), SEGMENT, place)
+            yield from pieces(replace(counting, items=codes), place)
 
     def _checked(self, rows: Iterable[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
         """Yield rows, and add up their check cells."""

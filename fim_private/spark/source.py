@@ -53,11 +53,12 @@ from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import Integers, offsets_of
 from fim_private.spark.purchases import (
+    PART,
+    PIECES,
     StoredPurchases,
     joined,
     mark,
     pieces,
-    schema_of_pieces,
     tasks_for,
 )
 from fim_private.spark.tasks import (
@@ -130,9 +131,6 @@ class _SparkCandidates:
         return self.view.summed(lambda items: vector(items.among(codes)), cells)
 
 
-_SHARD = "shard"
-
-
 def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> Batches:
     """Yield the pieces that each shard needs of the purchases of some units, with ranks for codes.
 
@@ -161,7 +159,7 @@ def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> B
             unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
         entries = ranks[spread(begins, np.diff(offsets))]
         needed = Transactions(offsets, entries, numbers(int(bounds[-1])), unit_offsets)
-        yield from pieces(needed, _SHARD, int(shard[ends[0]]))
+        yield from pieces(needed, int(shard[ends[0]]))
 
 
 def _shard_bounds(supports: Int64, shards: int) -> Int64:
@@ -340,7 +338,7 @@ class SparkCounter:
         def shared(batches: Batches) -> Batches:
             for purchases, check in opened(batches):
                 for number in range(count):
-                    yield mark(check, _SHARD, number)
+                    yield mark(check, number)
                 yield from projected(rank_of, bounds, size, purchases)
 
         def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
@@ -349,11 +347,11 @@ class SparkCounter:
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return shard_counter(shard, size, effort)
 
-        frame = run(view.frame, shared, schema_of_pieces(_SHARD))
+        frame = run(view.frame, shared, PIECES)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, a task may have none or several.
             repartition = getattr(frame, "repartitionById", frame.repartition)
-            frame = repartition(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
+            frame = repartition(count, frame[PART].cast("int")).sortWithinPartitions(PART)
         keeping = persisted(frame) if persists else nullcontext(frame)
         with keeping as shards:
             yield partial(_answers, shards, count, counter_of)
@@ -369,7 +367,7 @@ def _answers(
 
     def answered(batches: Batches) -> Batches:
         # The pieces of a shard are neighbours.
-        for number, rows in groupby(single_rows(batches), key=lambda row: row[_SHARD][0].as_py()):
+        for number, rows in groupby(single_rows(batches), key=lambda row: row[PART][0].as_py()):
             answer = question(number, counter_of(number, [*rows]))
             yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private.dp.arguments import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
+from fim_private.reading.values import Int32 as Int32
+from fim_private.reading.values import Int64 as Int64
 
 if TYPE_CHECKING:
     from fim_private.counting.sums import Pass
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 # How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
 # Called with the fraction done of the present pass, 0 to 1.
 Progress = Callable[[float], object]
 

@@ -21,7 +21,7 @@ import pyarrow.parquet
 
 from fim_private.dp.arguments import flag, is_whole
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown
-from fim_private.reading.columns import Roles, suggests_a_column
+from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, Vocabulary, folded, item_of
 from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
@@ -175,10 +175,7 @@ def _of_file(file: File, source: _Source) -> Iterable[object]:
         return _of_object(load(path), source)
 
     def column(name: str) -> list[object]:
-        columns = Roles(None, (name,)).wanted
-        return [
-            value for batch in table.batches(columns) for value in batch.column(name).to_pylist()
-        ]
+        return [cell for [array] in table.values([name]) for cell in array.to_pylist()]
 
     return _of_table(table.schema.names, column, source)
 
@@ -448,9 +445,8 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     try:
         listed = read_item_list(
             source_of(catalogue),
-            ListColumns(item, label),
-            query=named.get("catalogue_query"),
-            fold_case=run.all_rows.fold_case,
+            ListColumns(item, label, run.all_rows.fold_case),
+            named.get("catalogue_query"),
         )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):

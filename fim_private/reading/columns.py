@@ -11,7 +11,7 @@ from typing import NoReturn
 from fim_private.errors import DataError, ParameterError, parameter, unclear
 from fim_private.options.declaration import OptionValues
 from fim_private.reading import memory
-from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
+from fim_private.reading.options import InputForm, Reading, Segments, Times
 from fim_private.reading.values import shown_type
 from fim_private.reading.where import Condition, columns_of
 
@@ -245,12 +245,13 @@ class Wanted:
 class Roles:
     """The form of a table, and the roles of its columns; what has no note is as in `Reading`."""
 
+    source: str  # what errors call the table
     form: InputForm | None  # long, wide or one-hot; None for a column of lists
     # the columns of items: one for lists, for long one or several that name an item together
     values: tuple[str, ...]
     basket: tuple[str, ...] = ()
     user: str | None = None
-    missing_user: MissingUser | None = None
+    missing_user: str | None = None
     where: Condition | None = None
     by: Segments | None = None
     times: Times | None = None
@@ -259,6 +260,13 @@ class Roles:
     fold_case: bool = False
     # whether the form was asked for; in one-hot any number above 0 is then an item's, else an id's
     is_named: bool = False
+
+    @property
+    def items_name(self) -> str:
+        """What errors call the items."""
+        if self.form is InputForm.WIDE:
+            return self.source
+        return f"column {self.values[0]!r} of {self.source}"
 
     @property
     def is_list(self) -> bool:
@@ -294,46 +302,6 @@ class Roles:
         return Wanted(self.names, self.rows_at_a_time, items, where)
 
 
-def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
-    """Return the form of a table, and the roles of its columns. source: what errors call it.
-
-    Raises DataError for a column that is missing, is there twice or cannot have its role, and where
-    the form is not clear. Raises ParameterError for a form that does not go with the columns named.
-    """
-    form = options.dialect.form
-    if form is not None and not form.is_table:
-        raise ParameterError(
-            f"{parameter('input_format')} {form} is a form of text, and {source} is a table"
-        )
-    all_boolean = all(column.is_boolean for column in columns)
-    if columns and all_boolean and form is None and options.given():
-        options.refuse_columns("a table of one true/false column per item")
-    _check_named(columns, options, source)
-    form, values = _form_and_items(columns, options, source)
-    if options.split is not None:
-        _check_split(form, _column(columns, values[0], source), source)
-    grouping = options
-    if options.every_item:  # the items of all rows: no column groups them or chooses among them
-        grouping = Reading()
-    missing_user = None
-    if grouping.missing_user is not None:
-        missing_user = MissingUser(grouping.missing_user)
-    return Roles(
-        form,
-        values,
-        basket=grouping.basket,
-        user=grouping.user,
-        missing_user=missing_user,
-        where=grouping.where,
-        by=grouping.by,
-        times=grouping.times,
-        parts=grouping.parts,
-        split=options.split,
-        fold_case=options.fold_case,
-        is_named=options.dialect.form is not None,
-    )
-
-
 # The parameters of columns that hold no lists, and what these columns hold.
 _CONTENT = {
     "item": f"an item; lists are named with {parameter('items')}",
@@ -344,146 +312,199 @@ _CONTENT = {
 }
 
 
-def _check_named(columns: Sequence[Column], options: Reading, source: str) -> None:
-    """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
-    for option, name in options.named():
-        column = _column(columns, name, source)
-        if option in _CONTENT and column.is_nested:
-            _wrong_type(column, source, _CONTENT[option])
+@dataclass(frozen=True)
+class TableColumns:
+    """The columns of a table, and what a caller says of them.
 
+    source: what errors call the table.
+    """
 
-def _form_and_items(
-    columns: Sequence[Column], options: Reading, source: str
-) -> tuple[InputForm | None, tuple[str, ...]]:
-    """Return the form of a table, None for a column of lists, and its columns of items."""
-    form = options.dialect.form
-    # A column that rows are chosen by is no item, unless it is named as one.
-    chosen_by = [name for option, name in options.named() if option not in ("item", "items")]
-    candidates = [
-        column for column in columns if column.name not in chosen_by and not column.is_apart
-    ]
-    if form in (InputForm.WIDE, InputForm.ONE_HOT):
-        return form, _item_columns(form, candidates, options, source)
-    if options.item or form is InputForm.LONG:
-        if not options.item:  # which takes a basket
+    columns: Sequence[Column]
+    options: Reading
+    source: str
+
+    def roles(self) -> Roles:
+        """Return the form of the table, and the roles of its columns.
+
+        Raises DataError for a column that is missing, is there twice or cannot have its role, and
+        where the form is not clear. Raises ParameterError for a form that does not go with the
+        columns named.
+        """
+        options, form = self.options, self.options.dialect.form
+        if form is not None and not form.is_table:
+            raise ParameterError(
+                f"{parameter('input_format')} {form} is a form of text, and {self.source} is a "
+                f"table"
+            )
+        all_boolean = all(column.is_boolean for column in self.columns)
+        if self.columns and all_boolean and form is None and options.given():
+            options.refuse_columns("a table of one true/false column per item")
+        for option, name in options.named():
+            column = self.column(name)
+            if option in _CONTENT and column.is_nested:
+                self._refuse_type(column, _CONTENT[option])
+        is_named = form is not None
+        form, values = self._form_and_items()
+        if options.split is not None:
+            self._check_split(form, values[0])
+        grouping = options
+        if options.every_item:  # the items of all rows: no column groups them or chooses among them
+            grouping = Reading()
+        return Roles(
+            self.source,
+            form,
+            values,
+            grouping.basket,
+            grouping.user,
+            grouping.missing_user,
+            grouping.where,
+            grouping.by,
+            grouping.times,
+            grouping.parts,
+            options.split,
+            options.fold_case,
+            is_named,
+        )
+
+    def column(self, name: str) -> Column:
+        """Return the column of a name. Raises DataError if there is none, or more than one."""
+        matching = [column for column in self.columns if column.name == name]
+        if not matching:
+            raise DataError(f"{self.source} has no column {name!r}; it has {listing(self.columns)}")
+        if len(matching) > 1:
+            raise DataError(f"{self.source} has more than one column {name!r}; rename all but one")
+        return matching[0]
+
+    def _form_and_items(self) -> tuple[InputForm | None, tuple[str, ...]]:
+        """Return the form of the table, None for a column of lists, and its columns of items."""
+        options, form = self.options, self.options.dialect.form
+        # A column that rows are chosen by is no item, unless it is named as one.
+        chosen_by = [name for option, name in options.named() if option not in ("item", "items")]
+        candidates = [
+            column
+            for column in self.columns
+            if column.name not in chosen_by and not column.is_apart
+        ]
+        if form in (InputForm.WIDE, InputForm.ONE_HOT):
+            return form, self._item_columns(form, candidates)
+        if options.item:  # which takes a basket
+            return InputForm.LONG, options.item
+        if form is InputForm.LONG:
             raise ParameterError(
                 f"{parameter('input_format')} long needs both {parameter('basket')} and "
                 f"{parameter('item')}, the columns of one row per item"
             )
-        return InputForm.LONG, options.item
-    if options.items is None and _may_be_one_hot(candidates) and not _likely(candidates, options):
-        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, candidates, options, source)
-    return None, (_list_column(columns, options, source),)
+        # An id among numbers shows when it is read: it is not 0 or 1.
+        are_numbers = all(column.is_number for column in candidates)
+        is_of_one_kind = len({column.is_boolean for column in candidates}) == 1
+        may_be_one_hot = options.items is None and is_of_one_kind and are_numbers
+        if may_be_one_hot and not self._likely(candidates):
+            return InputForm.ONE_HOT, self._item_columns(InputForm.ONE_HOT, candidates)
+        return None, (self._list_column(),)
 
+    def _list_column(self) -> str:
+        """Return the column of lists: the one that is named, or the only one."""
+        name = self.options.items
+        if name is None:
+            name = self._only_list()
+        column = self.column(name)
+        if not column.is_list and self.options.split is None:
+            hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
+            self._refuse_type(column, "lists of items", hint)
+        return name
 
-def _list_column(columns: Sequence[Column], options: Reading, source: str) -> str:
-    """Return the column of lists: the one that is named, or the only one."""
-    name = options.items
-    if name is None:
-        name = _only_list(columns, options, source)
-    column = _column(columns, name, source)
-    if not column.is_list and options.split is None:
-        hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
-        _wrong_type(column, source, "lists of items", hint)
-    return name
-
-
-def _may_be_one_hot(columns: Sequence[Column]) -> bool:
-    """Tell whether all columns are booleans, or all are numbers.
-
-    An id among numbers shows when it is read: it is not 0 or 1.
-    """
-    is_of_one_kind = len({column.is_boolean for column in columns}) == 1
-    return is_of_one_kind and all(column.is_number for column in columns)
-
-
-def _check_split(form: InputForm | None, column: Column, source: str) -> None:
-    """Raise an error if the cells of the column of items cannot be split."""
-    if form not in (InputForm.LONG, None):
-        raise ParameterError(
-            f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
-        )
-    if column.is_nested or column.is_list or column.is_number:
-        _wrong_type(column, source, "texts to split")
-
-
-def _item_columns(
-    form: InputForm, candidates: Sequence[Column], options: Reading, source: str
-) -> tuple[str, ...]:
-    """Return the columns of items of a wide or one-hot table.
-
-    candidates: the columns with no other role.
-    """
-    for option in options.given():
-        if option in ("item", "items"):
+    def _check_split(self, form: InputForm | None, name: str) -> None:
+        """Raise an error if the cells of the column of items cannot be split."""
+        if form not in (InputForm.LONG, None):
             raise ParameterError(
-                f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
-                f"it has many such columns"
+                f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
             )
-    names = [column.name for column in candidates]
-    if len(set(names)) < len(names):
-        raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
-    if form is InputForm.WIDE:
-        names = numbered(names) or [name for name in names if suggests_item(name)] or names
-    if not names:
-        raise DataError(f"{source} has no column of items")
-    for column in candidates:
-        if column.is_nested and column.name in names:
-            _wrong_type(column, source, "items")
-    return tuple(names)
+        column = self.column(name)
+        if column.is_nested or column.is_list or column.is_number:
+            self._refuse_type(column, "texts to split")
 
+    def _item_columns(self, form: InputForm, candidates: Sequence[Column]) -> tuple[str, ...]:
+        """Return the columns of items of a wide or one-hot table.
 
-def _only_list(columns: Sequence[Column], options: Reading, source: str) -> str:
-    """Return the only column of lists. Raises DataError if there is none, or several."""
-    lists = [column.name for column in columns if column.is_list]
-    if len(lists) == 1:
-        return lists[0]
-    if lists:
-        raise _without_form(columns, f"{source} has several list columns")
-    roles = _likely(columns, options)
-    if roles:
-        raise unclear(f"{source} looks like one row per item: give {named_roles(roles)}", roles)
-    if any(column.is_boolean for column in columns):
-        problem = (
-            f"{source} has columns of booleans and others; if booleans are items, name the others "
-            f"with {parameter('basket')} or {parameter('user')}, or leave them out; it has "
-            f"{listing(columns)}"
+        candidates: the columns with no other role.
+        """
+        for option in self.options.given():
+            if option in ("item", "items"):
+                raise ParameterError(
+                    f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
+                    f"it has many such columns"
+                )
+        names = [column.name for column in candidates]
+        if len(set(names)) < len(names):
+            raise DataError(
+                f"{self.source} has two columns of one name; rename one, or leave it out"
+            )
+        if form is InputForm.WIDE:
+            names = numbered(names) or [name for name in names if suggests_item(name)] or names
+        if not names:
+            raise DataError(f"{self.source} has no column of items")
+        for column in candidates:
+            if column.is_nested and column.name in names:
+                self._refuse_type(column, "items")
+        return tuple(names)
+
+    def _only_list(self) -> str:
+        """Return the only column of lists. Raises DataError if there is none, or several."""
+        lists = [column.name for column in self.columns if column.is_list]
+        if len(lists) == 1:
+            return lists[0]
+        problem = "several list columns"
+        if not lists:
+            self._refuse_likely_form()
+            problem = "no list column"
+        raise unclear(
+            f"{self.source} has {problem}: name it with {parameter('items')}, or "
+            f"{parameter('basket')} and {parameter('item')} for a row per item, or "
+            f"{parameter('input_format')} one-hot for one per item; it has {listing(self.columns)}",
+            {},
         )
-        raise unclear(problem, {})
-    names = [column.name for column in columns]
-    places = numbered(names)
-    if places:
-        problem = (
-            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
-            f"say {parameter('input_format')} wide"
+
+    def _refuse_likely_form(self) -> None:
+        """Raise DataError if the columns suggest a form that has no column of lists."""
+        names = [column.name for column in self.columns]
+        roles, places = self._likely(self.columns), numbered(names)
+        if roles:
+            problem = f"looks like one row per item: give {named_roles(roles)}"
+            raise unclear(f"{self.source} {problem}", roles)
+        if any(column.is_boolean for column in self.columns):
+            raise unclear(
+                f"{self.source} has columns of booleans and others; if booleans are items, name "
+                f"the others with {parameter('basket')} or {parameter('user')}, or leave them "
+                f"out; it has {listing(self.columns)}",
+                {},
+            )
+        if places:
+            raise unclear(
+                f"{self.source} has a column for each place in a basket, {places[0]!r} to "
+                f"{places[-1]!r}: say {parameter('input_format')} wide",
+                {"input_format": str(InputForm.WIDE), **likely_keys(names)},
+            )
+
+    def _likely(self, columns: Iterable[Column]) -> OptionValues:
+        """Return the options that the names of columns suggest, and nobody gave.
+
+        Booleans are items of a one-hot table.
+        """
+        names = [column.name for column in columns if not column.is_boolean]
+        options_given = self.options.given()
+        columns_named = [column for _, column in self.options.named()]
+        return {
+            option: role
+            for option, role in likely_roles(names).items()
+            if option not in options_given and role not in columns_named
+        }
+
+    def _refuse_type(self, column: Column, content: str, hint: str = "") -> NoReturn:
+        """Raise DataError for a column whose type cannot hold this content."""
+        raise DataError(
+            f"column {column.name!r} of {self.source} has type {shown_type(column.kind)}, "
+            f"which does not hold {content}; name another column, or convert this one{hint}"
         )
-        raise unclear(problem, {"input_format": str(InputForm.WIDE), **likely_keys(names)})
-    raise _without_form(columns, f"{source} has no list column")
-
-
-def _without_form(columns: Sequence[Column], problem: str) -> DataError:
-    """Return the error for a table of which no form is likelier than the others."""
-    return unclear(
-        f"{problem}: name it with {parameter('items')}, or {parameter('basket')} and "
-        f"{parameter('item')} for a row per item, or {parameter('input_format')} one-hot for one "
-        f"per item; it has {listing(columns)}",
-        {},
-    )
-
-
-def _likely(columns: Iterable[Column], options: Reading) -> OptionValues:
-    """Return the options that the names of columns suggest, and nobody gave.
-
-    Booleans are items of a one-hot table.
-    """
-    names = [column.name for column in columns if not column.is_boolean]
-    options_given = options.given()
-    columns_named = [column for _, column in options.named()]
-    return {
-        option: role
-        for option, role in likely_roles(names).items()
-        if option not in options_given and role not in columns_named
-    }
 
 
 def listing(columns: Iterable[Column]) -> str:
@@ -509,24 +530,6 @@ def listing(columns: Iterable[Column]) -> str:
         kinds = "numbers" if may_be_items else "booleans"
         listed.append(f"columns of {kinds}, whose names may be items and are not shown")
     return ", ".join(listed)
-
-
-def _column(columns: Sequence[Column], name: str, source: str) -> Column:
-    """Return the column of a name. Raises DataError if there is none, or more than one."""
-    matching = [column for column in columns if column.name == name]
-    if not matching:
-        raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
-    if len(matching) > 1:
-        raise DataError(f"{source} has more than one column {name!r}; rename all but one")
-    return matching[0]
-
-
-def _wrong_type(column: Column, source: str, content: str, hint: str = "") -> NoReturn:
-    """Raise DataError for a column whose type cannot hold this content."""
-    raise DataError(
-        f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
-        f"which does not hold {content}; name another column, or convert this one{hint}"
-    )
 
 
 _SENTENCES = {
@@ -566,30 +569,6 @@ class ReadAs:
     def basket(self) -> str | None:
         """The column that names baskets alone; None where there is none, or several."""
         return self.baskets[0] if len(self.baskets) == 1 else None
-
-    @classmethod
-    def of_table(
-        cls,
-        names: Sequence[str],
-        roles: Roles,
-        *,
-        kind: str,
-    ) -> ReadAs:
-        """Return what a table with columns of these names was read as."""
-        used = {*roles.names}
-        form = "lists" if roles.form is None else str(roles.form)
-        items = () if roles.form is InputForm.ONE_HOT else roles.values
-        where = None if roles.where is None else str(roles.where)
-        return cls(
-            kind=kind,
-            form=form,
-            baskets=roles.basket,
-            user=roles.user,
-            items=items,
-            others=tuple(name for name in names if name not in used),
-            where=where,
-            split=roles.split,
-        )
 
     @property
     def user_like(self) -> str | None:

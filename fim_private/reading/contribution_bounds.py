@@ -10,17 +10,16 @@ from functools import cache
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fim_private.reading.values import Int32, Int64, Mask
 
 
-def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+def first_of_basket(offsets: Int64, count: int) -> Mask:
     """Return which entries are among the first count >= 0 items, by label, of their basket."""
     return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) < count
 
 
-def first_of_unit(
-    items: NDArray[np.int32], bounds: NDArray[np.int64], count: int
-) -> NDArray[np.bool_]:
+def first_of_unit(items: Int32, bounds: Int64, count: int) -> Mask:
     """Return which entries are among the first count >= 1 distinct items, by label, of their unit.
 
     bounds: (units + 1,); unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all its
@@ -30,23 +29,21 @@ def first_of_unit(
     is_long = lengths > count
     if not is_long.any():
         return np.ones(len(items), dtype=bool)
-    unit = np.repeat(np.flatnonzero(is_long), lengths[is_long])
+    stay = np.repeat(~is_long, lengths)
+    unit = np.repeat(np.flatnonzero(is_long) << 32, lengths[is_long])
     # The codes ascend with the labels.
-    distinct = np.unique((unit << 32) | items[np.repeat(is_long, lengths)])
-    ends = np.append(np.flatnonzero(np.diff(distinct >> 32)) + 1, len(distinct))
-    starts = np.concatenate([[0], ends[:-1]])
-    last = np.full(len(lengths), np.iinfo(np.int32).max, dtype=np.int32)
-    last[is_long] = distinct[np.minimum(starts + count, ends) - 1] & 0xFFFFFFFF
-    return items <= np.repeat(last, lengths)
+    distinct, place = np.unique(unit | items[~stay], return_inverse=True)
+    stay[~stay] = place - np.searchsorted(distinct, unit) < count
+    return stay
 
 
 def drawn_baskets(
-    items: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    unit_offsets: NDArray[np.int64],
+    items: Int32,
+    offsets: Int64,
+    unit_offsets: Int64,
     digest_of: Callable[[int], bytes],
     count: int,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Return which baskets count if no unit may have more than count >= 1: (baskets,).
 
     If a unit has at most `count` baskets all count. If it has more, equal baskets are one, and

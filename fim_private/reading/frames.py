@@ -11,20 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import chain, islice
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import Array, RecordBatch
 
 from fim_private.errors import DataError
 from fim_private.reading import memory
-from fim_private.reading.columns import ReadAs, Wanted, choose
+from fim_private.reading.columns import Wanted
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
 from fim_private.reading.locations import InMemory
@@ -45,12 +46,10 @@ from fim_private.reading.values import (
     shown_type,
 )
 
-if TYPE_CHECKING:
-    import pyarrow.dataset
-
-# What pandas, polars and others hand over: no library is imported for its types.
+# What pandas, polars and others hand over: nothing is imported for its types.
 PandasFrame = Any
 PandasSeries = Any
+Dataset = Any
 PolarsFrame = Any
 Relation = Any
 SparseMatrix = Any
@@ -116,14 +115,18 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         case "numpy.ndarray" if data.ndim != 1 or data.dtype != object:
             return _read_array(data, options)
     array = array_of(source)
+    size = memory.LIST_ROWS
     if array is not None:
-        return _read_list_array(array, options)
+        if not is_list_type(array.type):
+            kind = shown_type(array.type)
+            raise DataError(f"each basket must be a collection of items, not {kind}")
+        starts = range(0, len(array), size)
+        slices = (array.slice(start, size).combine_chunks() for start in starts)
+        return _read_lists(slices, "array", options)
     _refuse_near_misses(data)
     if isinstance(data, Iterable) and not isinstance(data, bytes):
-        options.refuse("an iterable of baskets")
         iterator = iter(data)
-        chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
-        return _read_lists(chunks, "the iterable", options)
+        return _read_lists(iter(lambda: list(islice(iterator, size)), []), "iterable", options)
     raise DataError(
         f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
@@ -143,19 +146,10 @@ def _refuse_near_misses(data: object) -> None:
         raise DataError(f"cannot read baskets from {type(data).__name__}; {advice}")
 
 
-def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:
-    """Read an Arrow array whose elements are lists of items."""
-    options.refuse("an array of baskets")
-    if not is_list_type(array.type):
-        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-    size = memory.LIST_ROWS
-    starts = range(0, len(array), size)
-    slices = (array.slice(start, size).combine_chunks() for start in starts)
-    return _read_lists(slices, "the array", options)
-
-
-def _read_lists(chunks: Iterable[Any], where: str, options: Reading) -> Transactions:
-    labels = Labels(where, fold_case=options.fold_case)
+def _read_lists(chunks: Iterable[Any], kind: str, options: Reading) -> Transactions:
+    """Read lists of items, some at a time, from an array or an iterable."""
+    options.refuse(f"an {kind} of baskets")
+    labels = Labels(f"the {kind}", fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
 
@@ -172,7 +166,7 @@ def array_of(source: InMemory) -> pa.ChunkedArray | None:
             array = _as_arrow(source.data)
         case "polars.Series" if str(source.data.dtype) != "Object":
             array = source.data.to_arrow()
-    if isinstance(array, pa.Array):
+    if isinstance(array, Array):
         return pa.chunked_array([array])
     return array
 
@@ -185,12 +179,12 @@ def _pandas_table(frame: PandasFrame) -> ArrowSource:
     """Return a pandas frame as a source. A list in its first value makes a column of lists."""
     schema = pa.schema([(str(name), _arrow_type(series)) for name, series in frame.items()])
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         places = [schema.get_field_index(name) for name in scan.names]
         for start in range(0, len(frame), memory.LONG_ROWS):
             rows = frame.iloc[start : start + memory.LONG_ROWS]
             columns = [_column(rows.iloc[:, place], schema.field(place)) for place in places]
-            yield pa.RecordBatch.from_arrays(columns, names=scan.names)
+            yield RecordBatch.from_arrays(columns, names=scan.names)
 
     return ArrowSource("the frame", schema, batches, kind="frame", own_dates=True)
 
@@ -212,19 +206,17 @@ def _arrow_type(series: PandasSeries) -> pa.DataType:
     return pa.string()
 
 
-def _as_arrow(series: PandasSeries) -> pa.Array:
+def _as_arrow(series: PandasSeries) -> Array:
     """Return a pandas series that holds no objects as an Arrow array, (n,)."""
     if str(series.dtype).startswith("Sparse"):
         series = series.sparse.to_dense()
     array = pa.array(series, from_pandas=True)
     if isinstance(array, pa.ChunkedArray):
-        if pa.types.is_dictionary(array.type):
-            array = array.unify_dictionaries()
-        array = array.combine_chunks()
+        array = array.unify_dictionaries().combine_chunks()
     return plain(array)
 
 
-def _column(series: PandasSeries, field: pa.Field) -> pa.Array:
+def _column(series: PandasSeries, field: pa.Field) -> Array:
     """Return a pandas series as an Arrow array, (n,). Raises DataError for objects of no text."""
     if not _holds_objects(series):
         return _as_arrow(series)
@@ -243,7 +235,7 @@ def _column(series: PandasSeries, field: pa.Field) -> pa.Array:
         ) from None
 
 
-def _texts(values: Sequence[object]) -> pa.Array:
+def _texts(values: Sequence[object]) -> Array:
     """Return Python objects as texts, null for what stands for no value: (n,) Arrow."""
     kinds = {*map(type, values)}
     if kinds <= {str, NoneType}:
@@ -285,14 +277,7 @@ def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
             f"{array.dtype}; use array.astype(bool), or a list of lists of items"
         )
-    count, width = array.shape
-    size = max(1, memory.ONE_HOT_CELLS // max(1, width))
-
-    def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        cells = as_presence(array[first : first + size], "the array")
-        return np.count_nonzero(cells, axis=1), np.nonzero(cells)[1]
-
-    return _of_blocks(map(block, range(0, count, size)), np.arange(width), "the array")
+    return _of_matrix(array, np.arange(array.shape[1]), "the array")
 
 
 def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
@@ -300,23 +285,11 @@ def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
     by_row = matrix.tocsr()
-    if by_row.dtype.kind not in "b" and not (by_row.data >= 0).all():  # nor is NaN
+    if not (by_row.data >= 0).all():  # nor is NaN
         raise DataError(
             "the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans"
         )
-    return _of_sparse(by_row, np.arange(by_row.shape[1]), "the matrix")
-
-
-def _of_sparse(
-    by_row: SparseMatrix, items: Sequence[str] | NDArray[np.integer], name: str
-) -> Transactions:
-    """Return the rows of a sparse matrix as baskets. items: of its columns."""
-
-    def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        rows = by_row[first : first + memory.LIST_ROWS]
-        return np.diff(rows.indptr), np.where(rows.data != 0, rows.indices, -1)
-
-    return _of_blocks(map(block, range(0, by_row.shape[0], memory.LIST_ROWS)), items, name)
+    return _of_matrix(by_row, np.arange(by_row.shape[1]), "the matrix")
 
 
 def _read_sparse_frame(
@@ -329,28 +302,36 @@ def _read_sparse_frame(
     # Any other way is the usual one, which only takes longer.
     if not is_sparse or options.fold_case or options.dialect.given() or not find_spec("scipy"):
         return None
-    roles = choose(table.columns(), options, table.name)
+    roles = table.roles(options)
     if roles.form is not InputForm.ONE_HOT or len(roles.values) < len(table.schema):
         return None
     matrix = frame.sparse.to_coo()
     as_presence(matrix.data, f"a column of {table.name}")
-    transactions = _of_sparse(matrix.tocsr(), [*roles.values], table.name)
-    read_as = ReadAs.of_table(table.schema.names, roles, kind=table.kind)
-    return replace(transactions, read_as=read_as, rows=len(frame))
+    transactions = _of_matrix(matrix.tocsr(), [*roles.values], table.name)
+    return replace(transactions, read_as=table.read_as(roles), rows=len(frame))
 
 
-def _of_blocks(
-    blocks: Iterable[tuple[NDArray[np.integer], NDArray[np.integer]]],
-    items: Sequence[str] | NDArray[np.integer],
-    name: str,
+def _of_matrix(
+    matrix: SparseMatrix, items: Sequence[str] | NDArray[np.integer], name: str
 ) -> Transactions:
-    """Return the rows of a matrix as baskets, of the items of its columns.
-
-    blocks: of each some of the rows, their lengths, and the columns of their items, -1 for no item.
-    """
+    """Return the rows of a matrix, an array or sparse by row, as baskets of its columns' items."""
     labels = Labels(name)
     codes = np.append(labels.encode(pa.array(items)), np.int32(-1))
-    return assemble((KeyedRows(lengths, codes[columns]) for lengths, columns in blocks), labels)
+    is_array, size = isinstance(matrix, np.ndarray), memory.LIST_ROWS
+    if is_array:
+        size = max(1, memory.ONE_HOT_CELLS // max(1, len(items)))
+
+    def rows() -> Iterator[KeyedRows]:
+        for start in range(0, matrix.shape[0], size):
+            block = matrix[start : start + size]
+            if is_array:
+                cells = as_presence(block, name)
+                yield KeyedRows(np.count_nonzero(cells, axis=1), codes[np.nonzero(cells)[1]])
+            else:  # a zero that is stored is no item
+                places = np.where(block.data != 0, block.indices, -1)
+                yield KeyedRows(np.diff(block.indptr), codes[places])
+
+    return assemble(rows(), labels)
 
 
 # All tables: frames, and what comes as Arrow: readers, datasets, relations of DuckDB, streams.
@@ -395,18 +376,15 @@ def _polars_table(frame: PolarsFrame) -> ArrowSource:
     )
 
 
-def _dataset(dataset: pyarrow.dataset.Dataset) -> ArrowSource:
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
-        # Little is read ahead: what is in flight stays small beside what was read.
-        scanner = dataset.scanner(
-            scan.names,
-            batch_size=scan.rows_at_a_time,
-            batch_readahead=1,
-            fragment_readahead=1,
-        )
-        return iter(scanner.to_batches())
-
-    return ArrowSource("the dataset", dataset.schema, batches, kind="dataset")
+def _dataset(dataset: Dataset) -> ArrowSource:
+    # Little is read ahead: what is in flight stays small beside what was read.
+    read = partial(dataset.scanner, batch_readahead=1, fragment_readahead=1)
+    return ArrowSource(
+        "the dataset",
+        dataset.schema,
+        lambda scan: read(scan.names, batch_size=scan.rows_at_a_time).to_batches(),
+        kind="dataset",
+    )
 
 
 def _relation(relation: Relation) -> ArrowSource:
@@ -415,7 +393,7 @@ def _relation(relation: Relation) -> ArrowSource:
             return relation.to_arrow_reader(rows)
         return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[RecordBatch]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in scan.names)
         with _duckdb_errors():
             yield from reader(relation.project(columns), scan.rows_at_a_time)

@@ -80,8 +80,7 @@ class MemoryLimit:
                 return cls(None, given=False)
             return cls(int(machine * _SHARE), given=False)
         most = 0
-        is_number_or_text = isinstance(size, str | int) and not isinstance(size, bool)
-        match = _SIZE.fullmatch(str(size)) if is_number_or_text else None
+        match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) else None
         if match is not None:
             base = 1024 if match[3] else 1000
             power = _POWERS.index((match[2] or "").lower())

@@ -162,7 +162,7 @@ def _problem_of_text(test: ColumnTest, literal: str, texts: Sequence[str]) -> st
     return None
 
 
-def texts_to_check(roles: Roles, source: str) -> FirstTexts:
+def texts_to_check(roles: Roles) -> FirstTexts:
     """Return what looks at the columns that conditions and times are read by.
 
     It raises DataError for a column in another notation.
@@ -173,11 +173,11 @@ def texts_to_check(roles: Roles, source: str) -> FirstTexts:
         names.append(times.column)
 
     def check(texts: Texts) -> None:
-        refuse_other_notations(roles.where, texts, source)
+        refuse_other_notations(roles.where, texts, roles.source)
         if times is not None and times.format is not None:
             notation = Notation.of(texts[times.column], "", times.format)
             if notation.is_mostly_other:
-                raise other_format(times, source)
+                raise other_format(times, roles.source)
 
     return FirstTexts({name: [] for name in names}, check)
 

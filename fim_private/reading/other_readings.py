@@ -724,17 +724,17 @@ class FirstTexts:
         self.check(self.texts)
 
 
-def cells_to_check(roles: columns.Roles, where: str) -> FirstTexts:
+def cells_to_check(roles: columns.Roles) -> FirstTexts:
     """Return what looks at the cells of a column of items: they must not seem to be lists.
 
-    where: the name of the column in errors, whose options have a split.
+    Its errors have options with a split.
     """
 
     def check(texts: Texts) -> None:
         split = _seeming_split([*chain.from_iterable(texts.values())])
         if split is not None:
             raise unclear(
-                f"{where} looks as if its cells were lists of items: say "
+                f"{roles.items_name} looks as if its cells were lists of items: say "
                 f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
                 "each cell is one item",
                 {"split": _spoken(split)},

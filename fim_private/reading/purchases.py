@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from itertools import chain
 from typing import Unpack
 
@@ -23,7 +24,7 @@ from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import ReadingOptions
 from fim_private.reading import frames
-from fim_private.reading.columns import Roles, listing
+from fim_private.reading.columns import listing
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import (
     DELIMITER_OF_SUFFIX,
@@ -37,7 +38,7 @@ from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import limit_memory, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
-from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
+from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.sources import file_table, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
@@ -111,8 +112,6 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
     if purchases.read_as is not None:
         _LOGGER.info("Read as %s.", purchases.read_as)
     purchases = replace(purchases, reading=options)
-    if options.parts is None:
-        return [purchases]
     return members(purchases, options.parts, by_user=options.user is not None)
 
 
@@ -178,27 +177,106 @@ def read_every_item(source: Source, options: Reading) -> Vocabulary:
 _ALONE = "give a list with the column of items alone"
 
 
-@dataclass(frozen=True)
-class ListColumns:
-    """The columns of a table that are a list of items.
-
-    Attributes:
-        item: The column of items; None for the only column, or the one of such a name.
-        label: The column of their labels, if there is one.
-        advice: What an error advises if the column of items is not clear.
-    """
-
-    item: str | None = None
-    label: str | None = None
-    advice: str = f"say with {parameter('catalogue_item')} which one is of items, or {_ALONE}"
-
-
 @dataclass(frozen=True, repr=False)
 class ItemList:
     """A public list of items. labels: the label of each that has one, where the list has labels."""
 
     items: Vocabulary
     labels: Mapping[Item, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ListColumns:
+    """The columns of a table that are a list of items, and how it is read.
+
+    Attributes:
+        item: The column of items; None for the only column, or the one of such a name.
+        label: The column of their labels, if there is one.
+        fold_case: As in `read_transactions`.
+        advice: What an error advises if the column of items is not clear.
+    """
+
+    item: str | None = None
+    label: str | None = None
+    fold_case: bool = False
+    advice: str = f"say with {parameter('catalogue_item')} which one is of items, or {_ALONE}"
+
+    def of_file(self, file: File) -> Vocabulary:
+        """Return the items in a file."""
+        if file.form != "text":
+            return self.of_table(file_table(file, Reading(head=True))).items
+        rows = _rows(file)
+        first = next(iter(rows), [])
+        headers = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
+        if len(first) > 1 and len(headers) != 1:
+            # Columns are not listed: without a line of names they would be somebody's purchases.
+            raise DataError(
+                f"the catalogue {file.name} has several columns, and none or several named like an "
+                f"item; {self.advice}"
+            )
+        place = headers[0] if headers else 0
+        fields = [row[place] for row in rows[len(headers) :] if len(row) > place]
+        return self._items([arrow_strings(fields)], file.name)[0]
+
+    def of_table(self, source: ArrowSource) -> ItemList:
+        """Return the list in a table, with the labels of its items."""
+        item, label = self.item or self._item_column(source), self.label
+        _check_column(source, "catalogue_item", item)
+        names = [item]
+        if label is not None:
+            _check_column(source, "catalogue_label", label)
+            names.append(label)
+        arrays = [*source.values(names)]
+        items = (columns[0] for columns in arrays)
+        vocabulary, codes = self._items(items, f"column {item!r} of {source.name}")
+        if label is None:
+            return ItemList(vocabulary)
+        texts = chain.from_iterable(as_texts(columns[1]).to_pylist() for columns in arrays)
+        labels: dict[Item, str] = {}
+        for code, text in zip(codes.tolist(), texts, strict=True):
+            if code >= 0 and text is not None:
+                labels.setdefault(vocabulary.label(code), text)
+        return ItemList(vocabulary, labels)
+
+    def of_values(self, source: InMemory) -> Vocabulary:
+        """Return the items in an Arrow array, a series, or any iterable of int and str."""
+        array = frames.array_of(source)
+        if array is not None:
+            chunks = array.chunks
+        else:
+            try:
+                if isinstance(source.data, bytes):
+                    raise TypeError
+                chunks = [list(source.data)]
+            except TypeError:  # also of an array of no dimensions, which claims to be iterable
+                raise DataError(
+                    f"a list of items must be a path or a collection of items, not {source.shown}"
+                ) from None
+        return self._items(chunks, "the catalogue")[0]
+
+    def _item_column(self, source: ArrowSource) -> str:
+        """Return the only column, or the only one named like an item. Raises DataError."""
+        names: list[str] = source.schema.names
+        if len(names) > 1:
+            names = [name for name in names if name.casefold() in _HEADERS]
+        if len(names) != 1:
+            raise DataError(
+                f"the catalogue {source.name} must have one column, or one named item: "
+                f"{self.advice}; it has {listing(source.columns())}"
+            )
+        return names[0]
+
+    def _items(self, chunks: Iterable[Collection[object]], where: str) -> tuple[Vocabulary, Codes]:
+        """Return the items among some values, and the code of each value, -1 for none.
+
+        where: what errors call the values. Raises DataError if there are no items.
+        """
+        labels = Labels(where, fold_case=self.fold_case)
+        codes = [labels.encode(chunk) for chunk in chunks]
+        vocabulary, final = labels.finish(codes)
+        if not len(vocabulary):
+            raise DataError(f"{where} lists no items; it needs at least one")
+        return vocabulary, final[np.concatenate(codes)]
 
 
 def read_catalogue(source: object, *, fold_case: bool = False) -> Vocabulary:
@@ -211,105 +289,42 @@ def read_catalogue(source: object, *, fold_case: bool = False) -> Vocabulary:
     fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and
     data are one item. Raises DataError if it cannot be read, or lists nothing.
     """
-    return read_item_list(source_of(source), ListColumns(advice=_ALONE), fold_case=fold_case).items
+    columns = ListColumns(fold_case=fold_case, advice=_ALONE)
+    return read_item_list(source_of(source), columns).items
 
 
-def read_item_list(
-    source: Source, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
-) -> ItemList:
+def read_item_list(source: Source, columns: ListColumns, query: str | None = None) -> ItemList:
     """Read the public list of items as read_catalogue does, with their labels if it has some.
 
     If columns or a query are given, source is any table that read_transactions reads.
     """
     check_query(source, query, "catalogue_query")
-    is_table = columns.item is not None or query is not None
     if not isinstance(source, InMemory):
         with file_errors(source.name):
-            if is_table:
+            if columns.item is not None or query is not None:
                 # By its name a column tells at which delimiter a first line is cut.
                 options = Reading(items=columns.item, query=query, head=True)
                 table = named_source(source, options)
                 if not isinstance(table, ArrowSource):
                     table = text_table(table, options, InputForm.LONG)
-                return _list_of_table(table, columns, fold_case=fold_case)
-            lists = [
-                _list_of_file(file, columns, fold_case=fold_case)
-                for file in map(open_file, files_of(source))
-            ]
+                return columns.of_table(table)
+            lists = [columns.of_file(file) for file in map(open_file, files_of(source))]
             labels = (items.label(code) for items in lists for code in range(len(items)))
             return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
     try:
         listed = frames.table_of(source)
         if listed is not None:
-            return _list_of_table(listed, columns, fold_case=fold_case)
+            return columns.of_table(listed)
         if columns.item is not None:
             name = parameter("catalogue_item")
             raise ParameterError(
                 f"leave out {name}: {parameter('catalogue')} is a list, which has no columns"
             )
-        return ItemList(_list_of_values(source, fold_case=fold_case))
+        return ItemList(columns.of_values(source))
     except pa.ArrowException:
         raise DataError(
             f"the {source.shown} cannot be read as a catalogue; make it a list of strings"
         ) from None
-
-
-def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
-    if file.form != "text":
-        table = file_table(file, Reading(head=True))
-        return _list_of_table(table, columns, fold_case=fold_case).items
-    labels = Labels(file.name, fold_case=fold_case)
-    rows = _rows(file)
-    first = next(rows, [])
-    headers = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
-    if len(first) > 1 and len(headers) != 1:
-        # The columns are not listed: without a line of names they would be somebody's purchases.
-        raise DataError(
-            f"the catalogue {file.name} has several columns, and none or several named like an "
-            f"item; {columns.advice}"
-        )
-    place = 0
-    if headers:
-        place = headers[0]
-    else:
-        rows = chain([first], rows)
-    fields = [row[place] for row in rows if len(row) > place]
-    return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
-
-
-def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool) -> ItemList:
-    item, label = columns.item or _item_column(source, columns.advice), columns.label
-    _check_column(source, "catalogue_item", item)
-    names = [item]
-    if label is not None:
-        _check_column(source, "catalogue_label", label)
-        names.append(label)
-    labels = Labels(f"column {item!r} of {source.name}", fold_case=fold_case)
-    codes: list[Codes] = []
-    texts: list[str | None] = []
-    for batch in source.batches(Roles(InputForm.LONG, tuple(names)).wanted):
-        codes.append(labels.encode(plain(batch.column(item))))
-        if label is not None:
-            texts += as_texts(plain(batch.column(label))).to_pylist()
-    vocabulary, final = _finished(labels, codes, source.name)
-    label_of: dict[Item, str] = {}
-    for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):
-        if code >= 0 and text is not None:
-            label_of.setdefault(vocabulary.label(int(final[code])), text)
-    return ItemList(vocabulary, label_of)
-
-
-def _item_column(source: ArrowSource, advice: str) -> str:
-    """Return the only column, or the only one named like an item. Raises DataError."""
-    names: list[str] = source.schema.names
-    if len(names) > 1:
-        names = [name for name in names if name.casefold() in _HEADERS]
-    if len(names) != 1:
-        raise DataError(
-            f"the catalogue {source.name} must have one column, or one named item: {advice}; "
-            f"it has {listing(source.columns())}"
-        )
-    return names[0]
 
 
 def _check_column(source: ArrowSource, option: str, name: str) -> None:
@@ -327,43 +342,16 @@ def _check_column(source: ArrowSource, option: str, name: str) -> None:
     raise DataError(problem)
 
 
-def _list_of_values(source: InMemory, *, fold_case: bool) -> Vocabulary:
-    """Read an Arrow array of labels, a series, or any iterable of int and str."""
-    labels = Labels("the catalogue", fold_case=fold_case)
-    array = frames.array_of(source)
-    if array is not None:
-        chunks = array.chunks
-    else:
-        try:
-            if isinstance(source.data, bytes):
-                raise TypeError
-            chunks = [list(source.data)]
-        except TypeError:  # also of an array of no dimensions, which claims to be iterable
-            raise DataError(
-                f"a list of items must be a path or a collection of items, not {source.shown}"
-            ) from None
-    return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
-
-
-def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:
-    vocabulary, final = labels.finish(codes)
-    if not len(vocabulary):
-        raise DataError(f"{name} lists no items; it needs at least one")
-    return vocabulary, final
-
-
-def _rows(file: File) -> Iterator[list[str]]:
+def _rows(file: File) -> list[list[str]]:
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     if not text:
         raise empty(file.name)
-    lines = text.split("\n")
     delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
     if delimiter is None:
-        return ([line] for line in lines)
-    if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
+        return [[line] for line in text.split("\n")]
+    first = text.partition("\n")[0]
+    if delimiter == "," and ";" in first and "," not in first:
         delimiter = ";"
-    rows = csv.reader(
-        (line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True
-    )
-    return (row for row in rows if row)
+    rows = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
+    return [*filter(None, rows)]

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import Array, DataType, RecordBatch, types
 
 from fim_private.errors import DataError, parameter, unclear
 from fim_private.reading.columns import (
     Column,
     ReadAs,
     Roles,
+    TableColumns,
     Wanted,
-    choose,
     suggests_a_column,
     suggests_row_number,
 )
 from fim_private.reading.labels import (
-    Codes,
     Labels,
     as_printed,
     is_list_type,
@@ -33,7 +35,6 @@ from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import texts_to_check
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import cells_to_check, split_cells
-from fim_private.reading.times import TimeFormat
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
@@ -41,6 +42,7 @@ from fim_private.reading.values import (
     QUANTITY,
     TRUE_TEXTS,
     UNKNOWN_TEXTS,
+    Mask,
     arrow_of,
     arrow_strings,
     decoded,
@@ -64,7 +66,7 @@ class ArrowSource:
     name: str  # what errors call it
     schema: pa.Schema
     # with (at least) the columns that are wanted, in order
-    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]
+    batches: Callable[[Wanted], Iterable[RecordBatch]]
     kind: str = "table"  # of source, in a word or two
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
@@ -85,43 +87,79 @@ class ArrowSource:
 
     def columns(self) -> list[Column]:
         """Return what the schema says of each column."""
-        apart = self.folders | index_columns(self.schema)
-        return [_described(field, is_apart=field.name in apart) for field in self.schema]
+        apart = {*self.folders}
+        with suppress(AttributeError, TypeError, ValueError):  # of metadata that are damaged
+            # The index of a frame, if pandas wrote so. A range is no column, and is a dict.
+            index = (self.schema.pandas_metadata or {}).get("index_columns", [])
+            apart.update(name for name in index if isinstance(name, str))
+        return [
+            Column(
+                field.name,
+                str(field.type),
+                is_list=is_list_type(field.type),
+                is_nested=types.is_nested(common_type(field.type)),
+                is_number=_is_number_type(field.type),
+                is_apart=field.name in apart,
+            )
+            for field in self.schema
+        ]
+
+    def roles(self, options: Reading) -> Roles:
+        """Return the form of the table, and the roles of its columns, as `TableColumns.roles`.
+
+        Raises ParameterError for parameters of text, too, if it is none.
+        """
+        if not self.is_text:
+            dialect = replace(options.dialect, **dict.fromkeys(self.used))
+            dialect.refuse_for(self.name)
+            options = replace(options, dialect=dialect)
+        roles = TableColumns(self.columns(), options, self.name).roles()
+        if not self.own_dates or options.time_format is None:
+            return roles
+        # Its own dates are times, too, whatever the format.
+        time_format = replace(options.time_format, or_iso=True)
+        where, times = roles.where, roles.times
+        if where is not None:
+            where = with_times_in(where, time_format)
+        if times is not None:
+            times = replace(times, format=time_format)
+        return replace(roles, where=where, times=times)
+
+    def read_as(self, roles: Roles) -> ReadAs:
+        """Return what the table is read as."""
+        used = {*roles.names}
+        where = None if roles.where is None else str(roles.where)
+        items = () if roles.form is InputForm.ONE_HOT else roles.values
+        return ReadAs(
+            self.kind,
+            str(roles.form or "lists"),
+            roles.basket,
+            roles.user,
+            items,
+            tuple(name for name in self.schema.names if name not in used),
+            self.delimiter,
+            self.encoding,
+            where,
+            roles.split,
+        )
 
     def values(
         self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
-    ) -> Iterator[list[pa.Array]]:
+    ) -> Iterator[list[Array]]:
         """Yield the values of columns, batch by batch: a plain Arrow array of each."""
         for batch in self.batches(Wanted([*names], rows_at_a_time)):
             yield [plain(batch.column(batch.schema.names.index(name))) for name in names]
 
 
-def _described(field: pa.Field, *, is_apart: bool) -> Column:
-    """Return what a field of a schema says of its column."""
-    kind = field.type
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return Column(
-        name=field.name,
-        kind=str(kind),
-        is_list=is_list_type(kind),
-        is_nested=pa.types.is_nested(common_type(kind)),
-        is_number=is_number or pa.types.is_boolean(kind),
-        is_apart=is_apart,
-    )
-
-
-def index_columns(schema: pa.Schema) -> frozenset[str]:
-    """Return the columns that are the index of a frame, if pandas wrote so in the schema."""
-    with suppress(AttributeError, TypeError, ValueError):  # of metadata that are damaged
-        names = (schema.pandas_metadata or {}).get("index_columns", [])
-        # A range is none of the columns, and is described by a dict.
-        return frozenset(name for name in names if isinstance(name, str))
-    return frozenset()
+def _is_number_type(kind: DataType) -> bool:
+    """Tell whether a type is one of numbers or booleans."""
+    tests = (types.is_integer, types.is_floating, types.is_boolean)
+    return any(test(kind) for test in tests)
 
 
 def table_source(table: Any) -> ArrowSource:
     """Return a pyarrow Table, RecordBatch or RecordBatchReader as a source."""
-    if isinstance(table, pa.RecordBatch):
+    if isinstance(table, RecordBatch):
         table = pa.Table.from_batches([table])
     batches = table.to_batches() if isinstance(table, pa.Table) else table
     return ArrowSource("the table", table.schema, lambda columns: batches)
@@ -134,68 +172,56 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     DataError for columns that cannot have their role, ParameterError if columns are named where all
     are boolean.
     """
-    if not source.is_text:
-        options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
-        options.dialect.refuse_for(source.name)
-    if source.own_dates and options.time_format is not None:
-        options = _with_own_dates(options, replace(options.time_format, or_iso=True))
-    roles = choose(source.columns(), options, source.name)
-    where = items_name(source.name, roles)
-    labels = Labels(where, fold_case=roles.fold_case)
-    first_texts, first_cells = texts_to_check(roles, source.name), cells_to_check(roles, where)
+    roles = source.roles(options)
+    labels = Labels(roles.items_name, fold_case=roles.fold_case)
     count = 0
+
+    def batches() -> Iterator[RecordBatch]:
+        # The first is empty: types are checked even when there are no rows.
+        yield empty_batch(source.schema, roles.names)
+        yield from source.batches(roles.wanted)
 
     def rows() -> Iterator[KeyedRows]:
         nonlocal count
-        for batch in _sliced(source, roles):
-            first_texts.see(batch)
-            to_read = chosen(batch, roles, source.name)
-            count += len(to_read)
-            first_cells.see(to_read)
-            yield from keyed_rows(to_read, roles, labels, source.name)
-        first_texts.done()
-        first_cells.done()
+        for batch in looked_at(batches(), roles):
+            count += len(batch)
+            yield from keyed_rows(batch, roles, labels)
 
     transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)
-    read_as = ReadAs.of_table(source.schema.names, roles, kind=source.kind)
-    read_as = replace(read_as, delimiter=source.delimiter, encoding=source.encoding)
-    return replace(transactions, read_as=read_as, rows=count)
+    return replace(transactions, read_as=source.read_as(roles), rows=count)
 
 
-def _with_own_dates(options: Reading, time_format: TimeFormat) -> Reading:
-    """Return how to read a table that has dates of its own, as texts in ISO 8601.
+def looked_at(batches: Iterable[RecordBatch], roles: Roles) -> Iterator[RecordBatch]:
+    """Yield the rows of batches that are to be read, some at a time, as `chosen` returns them.
 
-    These are times, too, whatever the format.
+    Raises DataError if the first cells of the column of items seem to be lists, or the first texts
+    that rows are chosen by are written in another notation.
     """
-    where, times = options.where, options.times
-    if where is not None:
-        where = with_times_in(where, time_format)
-    if times is not None:
-        times = replace(times, format=time_format)
-    return replace(options, where=where, times=times)
+    first_texts, first_cells = texts_to_check(roles), cells_to_check(roles)
+    for batch in sliced(batches, roles):
+        first_texts.see(batch)
+        rows = chosen(batch, roles)
+        first_cells.see(rows)
+        yield rows
+    first_texts.done()
+    first_cells.done()
 
 
-def items_name(source: str, roles: Roles) -> str:
-    """Return what errors call the items of a source."""
-    return source if roles.form is InputForm.WIDE else f"column {roles.values[0]!r} of {source}"
-
-
-def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
+def sliced(batches: Iterable[RecordBatch], roles: Roles) -> Iterator[RecordBatch]:
+    """Yield batches again, as many rows at a time as are worked on together."""
     size = roles.rows_at_a_time
-    # The first is empty: types are checked even when there are no rows.
-    yield empty_batch(source.schema, roles.names)
-    for batch in source.batches(roles.wanted):
-        yield from (batch.slice(start, size) for start in range(0, len(batch), size))
+    for batch in batches:
+        yield from (batch.slice(start, size) for start in range(0, max(len(batch), 1), size))
 
 
-def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
+def empty_batch(schema: pa.Schema, names: list[str]) -> RecordBatch:
     """Return a batch of these columns without rows."""
     fields = [schema.field(name) for name in names]
     try:
         columns = [pa.nulls(0, field.type) for field in fields]
     except KeyError:  # a type that Arrow has, but not for Python, such as intervals of months
         raise pa.ArrowNotImplementedError("there are no arrays of this type") from None
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    return RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 # What `chosen` puts beside the columns of `Roles.names`: the place of a row's segment, -1 where it
@@ -203,29 +229,28 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 SEGMENT, DAY = "\0segment", "\0day"
 
 
-def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+def chosen(batch: RecordBatch, roles: Roles) -> RecordBatch:
     """Return the rows of a batch that are to be read by condition, segment and time.
 
     They have plain columns of `Roles.names`.
     """
     columns = {name: plain(batch.column(name)) for name in roles.names}
-    rows = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
     # The place of the segment of each row, and -1 for a row that is not to be read.
-    place = np.zeros(len(rows), dtype=np.int32)
+    place = np.zeros(len(batch), dtype=np.int32)
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
         place = np.where(null_mask(segment), np.int32(-1), numpy_of(segment))
     if roles.where is not None:
-        passes = passing(roles.where, columns, source)
+        passes = passing(roles.where, columns, roles.source)
         place = np.where(numpy_of(passes) & ~null_mask(passes), place, np.int32(-1))
     stays = place >= 0
     if roles.times is not None:
         # The time of a row counts even if the row is not to be read otherwise.
-        day = days(columns[roles.times.column], roles.times, source)
-        rows = rows.append_column(DAY, day)
-        stays = ~null_mask(day)
+        columns[DAY] = days(columns[roles.times.column], roles.times, roles.source)
+        stays = ~null_mask(columns[DAY])
     if roles.times is not None or roles.by is not None:
-        rows = rows.append_column(SEGMENT, arrow_of(place))
+        columns[SEGMENT] = arrow_of(place)
+    rows = RecordBatch.from_pydict(columns)
     if stays.all():
         return rows
     return rows.filter(arrow_of(stays))
@@ -241,7 +266,7 @@ def without_time(times: Times, source: str) -> DataError:
     )
 
 
-def days(values: pa.Array, times: Times, source: str) -> pa.Array:
+def days(values: Array, times: Times, source: str) -> Array:
     """Return the day of each time, since 1970-01-01, and null for no time.
 
     There may be no time if such rows are left out. Times without a zone are taken as they stand,
@@ -276,119 +301,101 @@ def plain(column: Any) -> Any:
     """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
-    if pa.types.is_string_view(column.type):
+    if types.is_string_view(column.type):
         return column.cast(pa.string())
-    if pa.types.is_binary_view(column.type):
+    if types.is_binary_view(column.type):
         return column.cast(pa.binary())
     return column
 
 
-def common_type(kind: pa.DataType) -> pa.DataType:
+def common_type(kind: DataType) -> DataType:
     """Return a type without how its values are stored, in which files of a table may differ."""
     if isinstance(kind, pa.BaseExtensionType):
         return common_type(kind.storage_type)
-    if pa.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return common_type(kind.value_type)
     if is_list_type(kind):
         return pa.list_(common_type(kind.value_type))
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if types.is_large_string(kind) or types.is_string_view(kind):
         return pa.string()
-    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+    if types.is_large_binary(kind) or types.is_binary_view(kind):
         return pa.binary()
     return kind
 
 
-def keyed_rows(
-    batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str
-) -> Iterator[KeyedRows]:
+def keyed_rows(batch: RecordBatch, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
     """Yield the rows of one batch.
 
     Those without a basket id are left out, those without a user go by the rule. Where times count,
     rows that only have a time come after the others, without items.
     """
-    # who is not named has no basket either, and is asked about all the same
-    if roles.user in roles.basket:
-        batch = _by_rule(batch, roles, source)
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    stays = np.ones(len(batch), dtype=bool)
     for name in roles.basket:
-        batch = _with_present(batch, name)
-        if batch.column(name).null_count:
-            batch = batch.filter(batch.column(name).is_valid())
+        columns[name] = present(columns[name])
+        stays &= ~null_mask(columns[name])
     if roles.user is not None:
-        batch = _by_rule(batch, roles, source)
+        columns[roles.user] = present(columns[roles.user])
+        is_nobody = null_mask(columns[roles.user])
+        # who is not named has no basket either, and is asked about all the same
+        may_be_asked = stays | (roles.user in roles.basket)
+        if roles.missing_user is None and (is_nobody & may_be_asked).any():
+            raise without_user(roles)
+        if roles.missing_user == MissingUser.DROP:
+            stays &= ~is_nobody
+    batch = RecordBatch.from_pydict(columns)
+    if not stays.all():
+        batch = batch.filter(arrow_of(stays))
     if roles.times is None:
-        yield _rows_of(batch, roles, labels, source)
+        yield _rows_of(batch, roles, labels)
         return
     is_read = numpy_of(batch.column(SEGMENT)) >= 0
-    read, only_timed = batch.filter(arrow_of(is_read)), batch.filter(arrow_of(~is_read))
-    yield _rows_of(read, roles, labels, source)
+    yield _rows_of(batch.filter(arrow_of(is_read)), roles, labels)
+    only_timed = batch.filter(arrow_of(~is_read))
     if len(only_timed):
         lengths = np.zeros(len(only_timed), dtype=np.int32)
-        yield _keyed(only_timed, roles, lengths, np.empty(0, dtype=np.int32))
+        yield KeyedRows(lengths, np.empty(0, dtype=np.int32), _keys(only_timed, roles))
 
 
-def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
+def _rows_of(batch: RecordBatch, roles: Roles, labels: Labels) -> KeyedRows:
     """Return the rows of a batch, which are all to be read."""
-    columns = batch.columns[: len(roles.values)]
+    columns, keys = batch.columns[: len(roles.values)], _keys(batch, roles)
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
-        return _keyed(batch, roles, *labels.encode_lists(lists))
+        return KeyedRows(*labels.encode_lists(lists), keys)
+    if roles.form is InputForm.ONE_HOT:
+        has_item = np.column_stack([*map(partial(_presence, roles), roles.values, columns)])
+        codes = labels.encode([*roles.values])[np.nonzero(has_item)[1]]
+        return KeyedRows(np.count_nonzero(has_item, axis=1), codes, keys)
     if roles.form is InputForm.LONG:
-        codes = labels.encode(joint_items(columns))
-        return _keyed(batch, roles, np.ones(len(codes), dtype=np.int32), codes).merged()
-    if roles.form is InputForm.WIDE:
-        codes = np.column_stack([labels.encode(column) for column in columns])
-        lengths = np.full(len(codes), len(columns), dtype=np.int32)
-        return _keyed(batch, roles, lengths, codes.ravel())
-    cells = [
-        _presence(column, name, source, roles.is_named)
-        for column, name in zip(columns, roles.values, strict=True)
-    ]
-    has_item = np.column_stack(cells)
-    codes = labels.encode([*roles.values])[np.nonzero(has_item)[1]]
-    return _keyed(batch, roles, np.count_nonzero(has_item, axis=1), codes)
+        columns = [joint_items(columns)]
+    codes = np.column_stack([*map(labels.encode, columns)])
+    rows = KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), keys)
+    return rows.merged() if roles.form is InputForm.LONG else rows
 
 
-def _keyed(
-    batch: pa.RecordBatch, roles: Roles, lengths: NDArray[np.integer], codes: Codes
-) -> KeyedRows:
-    """Return the rows of a batch with their users, baskets, segments and days."""
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+def _keys(batch: RecordBatch, roles: Roles) -> dict[str, Array]:
+    """Return the baskets, users, segments and days of rows, as `KeyedRows` has them."""
     keys = {}
     if roles.basket:  # none of its columns lacks a value
-        keys["baskets"] = by_value(joint_items([columns[name] for name in roles.basket]))
+        keys["baskets"] = by_value(joint_items([batch.column(name) for name in roles.basket]))
     if roles.user is not None:
-        keys["users"] = by_value(columns[roles.user])
-    if SEGMENT in columns:
-        keys["segments"] = columns[SEGMENT]
-    if DAY in columns:
-        keys["days"] = columns[DAY]
-    return KeyedRows(lengths, codes, keys)
+        keys["users"] = by_value(batch.column(roles.user))
+    for name, column in (("segments", SEGMENT), ("days", DAY)):
+        if column in batch.schema.names:
+            keys[name] = batch.column(column)
+    return keys
 
 
-def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    assert roles.user is not None
-    batch = _with_present(batch, roles.user)
-    users = batch.column(roles.user)
-    if not users.null_count or roles.missing_user is MissingUser.OWN_UNIT:
-        return batch
-    if roles.missing_user is MissingUser.DROP:
-        return batch.filter(users.is_valid())
-    raise without_user(roles, source)
-
-
-def without_user(roles: Roles, source: str) -> DataError:
+def without_user(roles: Roles) -> DataError:
     """Return the error for rows without a user, where nobody said what becomes of them."""
     rule = parameter("missing_user")
     return unclear(
-        f"column {roles.user!r} of {source} has rows without a user; {rule} "
+        f"column {roles.user!r} of {roles.source} has rows without a user; {rule} "
         f"{MissingUser.DROP.value!r} leaves them out, {rule} {MissingUser.OWN_UNIT.value!r} makes "
         f"each of their baskets a unit of its own",
         {"missing_user": MissingUser.DROP.value},
     )
-
-
-def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    return batch.set_column(batch.schema.get_field_index(name), name, present(batch.column(name)))
 
 
 # -------------------- identifiers of baskets and users
@@ -397,18 +404,18 @@ def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 # none `values.present` says.
 
 
-def by_value(ids: pa.Array) -> pa.Array:
+def by_value(ids: Array) -> Array:
     """Return identifiers, (rows,), in a type where equal values have equal hashes; nulls stay."""
     kind = value_type(ids.type)
-    if is_text_type(kind) and pa.types.is_dictionary(ids.type):
-        return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
-    ids = decoded(ids)
     if is_text_type(kind):
+        if types.is_dictionary(ids.type):
+            return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
         return integers_as_printed(ids)
-    if pa.types.is_floating(kind):
+    ids = decoded(ids)
+    if types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
-    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+    if types.is_decimal(kind) and kind.bit_width < 128:
         return ids.cast(pa.decimal128(kind.precision, kind.scale))
     return ids
 
@@ -421,7 +428,7 @@ _ESCAPED = r"([|\\])"
 _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
-def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
+def joint_items(columns: Sequence[Array]) -> Array:
     """Return the texts of several columns' values with a bar between them: (rows,) Arrow strings.
 
     A missing value is an empty text; where all are missing there is no item. One column alone stays
@@ -437,69 +444,65 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 
 
-def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
+def segment_numbers(segments: Segments, values: Array) -> Array:
     """Return the place of each row's segment in the list, null for none: (rows,) Arrow int32.
 
     The texts of values name segments; those of True and False in any case. Raises DataError for a
     type that has no texts, and for times.
     """
     kind = value_type(values.type)
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+    if types.is_temporal(kind) and not types.is_date(kind):
         problem = "which names no segments; make it texts, dates or whole numbers"
         raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
     names = list(segments.names)
-    if pa.types.is_boolean(kind):
+    if types.is_boolean(kind):
         names = [name.lower() for name in names]
     return pc.index_in(as_printed(values), value_set=as_printed(arrow_strings(names)))
 
 
 # -------------------- cells of tables and matrices with a column for each item
 
-_TRUE, _FALSE = map(arrow_strings, (TRUE_TEXTS, [*FALSE_TEXTS, *UNKNOWN_TEXTS]))
+_SAID = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys((*FALSE_TEXTS, *UNKNOWN_TEXTS), 0)
 
 
-def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
+def _presence(roles: Roles, name: str, column: Array) -> Mask:
     """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
-    is_id = suggests_a_column(name) or suggests_row_number(name)
-    where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
-    counts = None if is_id else quantities
+    where = f"a column of {roles.source}"
+    quantities: bool | None = roles.is_named
+    if suggests_a_column(name) or suggests_row_number(name):
+        where, quantities = f"column {name!r} of {roles.source}", None
     column = decoded(column)
     kind = column.type
-    if pa.types.is_null(kind):
+    if types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
     if is_string_type(kind):
-        return as_presence(_cells_of_texts(column), where, quantities=counts)
-    if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        encoded = present(column).dictionary_encode()  # there are few different ones
+        said = [_said_by(text.lower()) for text in encoded.dictionary.to_pylist()]
+        place = np.where(null_mask(encoded.indices), len(said), numpy_of(encoded.indices))
+        return as_presence(np.array([*said, 0])[place], where, quantities=quantities)
+    if not _is_number_type(kind):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
             f"and 1, or booleans"
         )
     cells = numpy_of(column)
     absent = null_mask(column) | (cells != cells)
-    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
+    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=quantities)
 
 
-def _cells_of_texts(column: pa.Array) -> NDArray[np.int64]:
-    """Return what texts say: 1 for yes, 0 for no and for nothing, 2 for a quantity above 0, -1 for
-    what says none of these: (rows,).
+def _said_by(text: str) -> int:
+    """Return what a text in small letters says: 1 for yes, 0 for no, 2 for a quantity above 0, -1
+    for none of these.
     """
-    encoded = present(column).dictionary_encode()  # there are few different ones
-    lower = pc.utf8_lower(encoded.dictionary.cast(pa.string()))
-    is_true, is_false = (numpy_of(pc.is_in(lower, value_set=texts)) for texts in (_TRUE, _FALSE))
-    is_number, is_above_zero = (
-        numpy_of(pc.match_substring_regex(lower, regex)) for regex in (QUANTITY, ABOVE_ZERO)
-    )
-    cells = np.select(
-        [is_true, is_false, is_number & is_above_zero, is_number], [1, 0, 2, 0], default=-1
-    )
-    place = np.where(null_mask(encoded.indices), len(cells), numpy_of(encoded.indices))
-    return np.append(cells, 0)[place]
+    if text in _SAID:
+        return _SAID[text]
+    if re.match(QUANTITY, text) is None:
+        return -1
+    return 2 if re.match(ABOVE_ZERO, text) else 0
 
 
-def as_presence(
-    cells: NDArray[Any], where: str, *, quantities: bool | None = False
-) -> NDArray[np.bool_]:
+def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> Mask:
     """Return numbers or booleans as booleans.
 
     where: what errors call them. quantities: whether 0 and more are numbers that say whether there
@@ -509,30 +512,27 @@ def as_presence(
         return cells
     is_valid = cells >= 0 if quantities else (cells == 0) | (cells == 1)
     if not is_valid.all():
-        raise _no_presence(where, quantities)
+        options = {"input_format": str(InputForm.ONE_HOT)} if quantities is False else None
+        error = unclear(f"{where} {_NO_PRESENCE[quantities]}", options)
+        error.is_of_a_line = True
+        raise error
     return cells > 0
 
 
-def _no_presence(where: str, quantities: bool | None) -> DataError:
-    keys = f"{parameter('basket')} or {parameter('user')}"
-    options: dict[str, str] | None = None
-    long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
-    if quantities:
-        problem = (
-            f"holds other values than true, false and quantities of at least 0: take off returned "
-            f"items first. If it is an id name it with {keys}, or leave it out"
-        )
-    elif quantities is None:
-        problem = (
-            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it "
-            f"out, or rename it; {long}"
-        )
-    else:
-        problem = (
-            f"holds more than 0 and 1: name it with {keys} if it is an id, or leave it out; for "
-            f"quantities say {parameter('input_format')} one-hot; {long}"
-        )
-        options = {"input_format": str(InputForm.ONE_HOT)}
-    error = unclear(f"{where} {problem}", options)
-    error.is_of_a_line = True
-    return error
+_KEYS = f"{parameter('basket')} or {parameter('user')}"
+_LONG = f"for one row per item name {parameter('basket')} and {parameter('item')}"
+# What is wrong with the numbers of a column, and what to do.
+_NO_PRESENCE = {
+    True: (
+        "holds other values than true, false and quantities of at least 0: take off returned items "
+        f"first. If it is an id name it with {_KEYS}, or leave it out"
+    ),
+    None: (
+        f"holds more than 0 and 1, and is called like an id: name it with {_KEYS}, leave it out, "
+        f"or rename it; {_LONG}"
+    ),
+    False: (
+        f"holds more than 0 and 1: name it with {_KEYS} if it is an id, or leave it out; for "
+        f"quantities say {parameter('input_format')} one-hot; {_LONG}"
+    ),
+}

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from pyarrow import Array, types
 
 from fim_private import periods
 from fim_private.reading import memory
@@ -25,16 +25,24 @@ from fim_private.reading.contribution_bounds import (
 )
 from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Reading, Segments, Times
-from fim_private.reading.values import arrow_of, decoded, null_mask, numpy_of, offsets_of
+from fim_private.reading.values import (
+    Int32,
+    Int64,
+    Integers,
+    Mask,
+    arrow_of,
+    decoded,
+    null_mask,
+    numpy_of,
+    offsets_of,
+)
 
 # So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
 
 
-def canonical_baskets(
-    lengths: NDArray[np.integer], codes: Codes
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return offsets and items as in `Transactions`: no nulls, and each item once in a basket.
+def canonical_baskets(lengths: Integers, codes: Codes) -> tuple[Int64, Int32]:
+    """Return the lengths and items of baskets as in `Transactions`: no nulls, each item once.
 
     Args:
         lengths: How many entries each basket has, (baskets,).
@@ -50,8 +58,7 @@ def canonical_baskets(
         key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
     items = (key & 0xFFFFFFFF).astype(np.int32)
     key >>= 32
-    key += 1
-    return np.cumsum(np.bincount(key, minlength=len(lengths) + 1)), items
+    return np.bincount(key, minlength=len(lengths)), items
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,12 +82,12 @@ class Transactions:
         days: The first and the last day of a basket, since 1970-01-01; None without times.
     """
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int32]
+    offsets: Int64
+    items: Int32
     vocabulary: Vocabulary
-    unit_offsets: NDArray[np.int64] | None = None
+    unit_offsets: Int64 | None = None
     blank: int = 0
-    segments: NDArray[np.int32] | None = None
+    segments: Int32 | None = None
     read_as: ReadAs | None = field(default=None, compare=False)
     rows: int | None = field(default=None, compare=False)
     reading: Reading = field(default_factory=Reading, compare=False)
@@ -113,17 +120,13 @@ class Transactions:
             return self.baskets
         return len(self.unit_offsets) - 1
 
-    def restricted_to(self, catalogue: Vocabulary) -> Transactions:
-        """Return the same baskets with only the items of a catalogue, and with its codes."""
-        return self.recoded(self.vocabulary.codes_in(catalogue), catalogue)
-
     def recoded(self, codes: Codes, vocabulary: Vocabulary) -> Transactions:
         """Return the same baskets with the codes of another vocabulary.
 
         codes: the new code of each item, (items,); -1 leaves it out.
         """
-        offsets, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
-        return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
+        lengths, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
+        return replace(self, offsets=offsets_of(lengths), items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
         """Return the same baskets, and a vocabulary, without the items that another lists."""
@@ -142,10 +145,10 @@ class Transactions:
         """
         if not self.together or self.unit_offsets is None:
             return self
-        offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
+        lengths, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(
             self,
-            offsets=offsets,
+            offsets=offsets_of(lengths),
             items=items,
             unit_offsets=np.arange(self.units + 1),
             together=False,
@@ -175,13 +178,12 @@ class Transactions:
             most_baskets: How many baskets of a user count.
             digest_of: Returns the digest of a code's label; None for that in the vocabulary.
         """
-        if self.together:
-            return self.united().capped(most_items, most_baskets, digest_of)
-        cut = self._with(first_of_basket(self.offsets, most_items))
-        if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
+        data = self.united()
+        cut = data._with(first_of_basket(data.offsets, most_items))
+        if data.unit_offsets is None:
             return cut
         digest_of = digest_of or label_digests(self.vocabulary.label)
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digest_of, most_baskets)
+        stay = drawn_baskets(cut.items, cut.offsets, data.unit_offsets, digest_of, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
@@ -195,14 +197,14 @@ class Transactions:
             bounds = bounds[self.unit_offsets]
         return self._with(first_of_unit(self.items, bounds, count))
 
-    def _with(self, stay: NDArray[np.bool_]) -> Transactions:
+    def _with(self, stay: Mask) -> Transactions:
         """Return the same baskets with some of their items: (entries,) bool."""
         if stay.all():
             return self
         return replace(self, offsets=offsets_of(stay)[self.offsets], items=self.items[stay])
 
 
-def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Transactions]:
+def members(data: Transactions, segments: Segments | None, *, by_user: bool) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
     A unit counts in the `segments.most` segments with most of its baskets; of equals the first in
@@ -210,9 +212,11 @@ def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Tr
 
     Args:
         data: The purchases, with segments. If units are baskets, one is what it has in all of them.
-        segments: The public list.
+        segments: The public list; None for all purchases in one.
         by_user: Whether units are users.
     """
+    if segments is None:
+        return [data]
     assert data.segments is not None
     assert data.unit_offsets is not None
     unit = np.repeat(np.arange(data.units, dtype=np.int64), np.diff(data.unit_offsets))
@@ -228,9 +232,7 @@ def members(data: Transactions, segments: Segments, *, by_user: bool) -> list[Tr
     return [_only(data, counted[start:end], owner) for start, end in pairwise(ends)]
 
 
-def _ranks(
-    units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _ranks(units: Int64, numbers: Int64, baskets: Int64) -> Int64:
     """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
 
     Args:
@@ -239,14 +241,10 @@ def _ranks(
         baskets: How many baskets the unit has in the segment.
     """
     order = np.lexsort((numbers, -baskets, units))
-    ranks = np.empty(len(units), dtype=np.int64)
-    ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
-    return ranks
+    return np.argsort(order) - np.searchsorted(units, units)
 
 
-def _only(
-    data: Transactions, baskets: NDArray[np.int64], owner: NDArray[np.int64] | None
-) -> Transactions:
+def _only(data: Transactions, baskets: Int64, owner: Int64 | None) -> Transactions:
     """Return some baskets, ascending, and the units that have one of them.
 
     owner: the user of each basket of the data; None if each of these baskets is a unit.
@@ -283,9 +281,9 @@ class KeyedRows:
             int32 without nulls.
     """
 
-    lengths: NDArray[np.integer]
+    lengths: Integers
     codes: Codes
-    keys: Mapping[str, pa.Array] = field(default_factory=dict)
+    keys: Mapping[str, Array] = field(default_factory=dict)
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
@@ -293,7 +291,7 @@ class KeyedRows:
             return self
         changed = np.arange(len(self.codes)) == 0
         for key in self.keys.values():
-            values = key.indices if pa.types.is_dictionary(key.type) else key
+            values = key.indices if types.is_dictionary(key.type) else key
             ends = numpy_of(pc.run_end_encode(values).run_ends)  # nulls are equal
             changed[ends[:-1]] = True
         starts = np.flatnonzero(changed)
@@ -320,10 +318,7 @@ def assemble(
         times: Which baskets stay, if rows have days.
         segmented: Whether there is a release of each segment, or period.
     """
-    rows = _Collected()
-    for chunk in chunks:
-        rows.add(chunk, labels)
-    codes, sizes, keys = _emptied(rows.codes), _emptied(rows.lengths), rows.keys
+    codes, sizes, keys, blank = _collected(chunks, labels)
     basket = np.arange(len(sizes), dtype=np.int32)
     if "baskets" in keys:
         basket = _numbered(keys["baskets"])
@@ -331,12 +326,21 @@ def assemble(
     segment = _joined(keys["segments"]) if "segments" in keys else None
     days = None
     if times is not None and segment is not None:
-        stay, user, segment, day = _of_periods(times, basket, user, segment, _joined(keys["days"]))
+        day = _earliest(_joined(keys["days"]), basket, user)
+        place = times.places(day)
+        stay = (segment >= 0) & (place >= 0)
+        if user is not None and times.per is not None:
+            # In each stretch of time a user is one of their own.
+            user = _numbers_of_pairs(user, periods.numbers(times.per, day) + (1 << 31))
+        if user is not None:
+            user = _occurring(user[stay])
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
+        day = day[stay]
         if len(day):
             days = int(day.min()), int(day.max())
-        if not segmented:
-            segment = None
+        if times.parts is not None:
+            segment = place
+        segment = segment[stay] if segmented else None
     blocks = [codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES)]
     vocabulary, final = labels.finish(blocks)
     for block in blocks:
@@ -352,126 +356,98 @@ def assemble(
         items,
         vocabulary,
         unit_offsets,
-        blank=rows.blank,
+        blank=blank,
         segments=segment,
         days=days,
     )
 
 
-class _Collected:
-    """The rows of all chunks, in order, kept within the memory limit.
+def _collected(
+    chunks: Iterable[KeyedRows], labels: Labels
+) -> tuple[Codes, Int32, dict[str, list[Array]], int]:
+    """Return the rows of all chunks, in order. Raises MemoryLimitError.
 
-    Attributes:
-        codes: The codes of all items, without nulls, chunk by chunk.
-        lengths: How many items each row has, chunk by chunk.
-        keys: The keys of each chunk, by the names that they have in `KeyedRows`.
-        blank: How many rows were left out of lengths: they have neither items nor keys.
+    These are the codes of all items, without nulls; how many items each row has; its keys, chunk by
+    chunk; and how many rows were left out, which have neither items nor keys.
     """
-
-    def __init__(self) -> None:
-        self.codes: list[Codes] = []
-        self.lengths: list[NDArray[np.int32]] = []
-        self.keys = defaultdict[str, list[pa.Array]](list)
-        self.blank = self._empty = self._bytes = 0
-
-    def add(self, rows: KeyedRows, labels: Labels) -> None:
-        """Add a chunk. Raises MemoryLimitError."""
+    all_codes, all_lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    all_keys = defaultdict[str, list[Array]](list)
+    blank = empty = needed = 0
+    limit = memory.current()
+    for rows in chunks:
         codes, lengths = rows.codes, rows.lengths.astype(np.int32)
         is_item = codes >= 0
         if not is_item.all():
             codes = codes[is_item]
             lengths = np.diff(offsets_of(is_item)[offsets_of(lengths)]).astype(np.int32)
-        empty = int(np.count_nonzero(lengths == 0))
-        self._empty += empty
-        if self._empty > _BLANK_ROWS and not rows.keys:
+        without_items = int(np.count_nonzero(lengths == 0))
+        empty += without_items
+        if empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
-            self.blank += empty
-        self.codes.append(codes)
-        self.lengths.append(lengths)
+            blank += without_items
+        all_codes.append(codes)
+        all_lengths.append(lengths)
         for name, key in rows.keys.items():
-            self.keys[name].append(key)
+            all_keys[name].append(key)
             # Dictionaries are shared.
-            stored = key.indices if pa.types.is_dictionary(key.type) else key
-            self._bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-        self._bytes += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
-        memory.current().check(self._bytes + memory.COPIES * labels.nbytes)
+            stored = key.indices if types.is_dictionary(key.type) else key
+            needed += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
+        needed += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
+        limit.check(needed + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
+    return np.concatenate(all_codes), np.concatenate(all_lengths), all_keys, blank
 
 
-def _emptied(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Return all numbers of some chunks, in memory of their own. The list is emptied."""
-    numbers = np.concatenate([np.empty(0, dtype=np.int32), *chunks], dtype=np.int32)
-    chunks.clear()
-    return numbers
-
-
-def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
+def _joined(arrays: Sequence[Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
 
 
-def _in_place(
-    codes: Codes, sizes: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
-    offsets, ends = offsets_of(sizes), offsets_of(sizes)
+def _in_place(codes: Codes, sizes: Int64) -> tuple[Int64, Int32]:
+    """Return the offsets and the items of baskets, as `canonical_baskets` finds them.
+
+    It does so some baskets at a time, in the memory of the codes and sizes.
+    """
+    ends = offsets_of(sizes)
     firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], memory.ENTRIES)))
     count = 0
     for first, last in pairwise([*firsts.tolist(), len(sizes)]):
         block = codes[ends[first] : ends[last]]
-        block_offsets, items = canonical_baskets(sizes[first:last], block)
-        offsets[first + 1 : last + 1] = count + block_offsets[1:]
+        sizes[first:last], items = canonical_baskets(sizes[first:last], block)
         codes[count : count + len(items)] = items
         count += len(items)
     items = codes[:count]
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
     if count <= len(codes) * 3 // 4:
         items = items.copy()
-    return offsets, items
+    return offsets_of(sizes), items
 
 
-def _of_periods(
-    times: Times,
-    basket: NDArray[np.integer],
-    user: NDArray[np.int32] | None,
-    segment: NDArray[np.int32],
-    day: NDArray[np.int32],
-) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None, NDArray[np.int32], NDArray[np.int32]]:
-    """Return which rows are read, and their users, segments and days.
+def _earliest(day: Int32, basket: Integers, user: Int32 | None) -> Int32:
+    """Return the day of each row: the earliest of all rows of its basket, read or not.
 
-    All rows of a basket have the day of the earliest: which that is follows from this basket's rows
-    alone, before any of them is left out. With `Times.per` a user in each stretch of time is a user
-    of their own. segment: -1 for a row that is left out.
+    Which that is follows from this basket's rows alone.
     """
     number = basket if user is None else _numbers_of_pairs(user, basket)
     earliest = np.full(int(number.max(initial=-1)) + 1, np.iinfo(np.int32).max, dtype=np.int32)
     np.minimum.at(earliest, number, day)
-    day = earliest[number]
-    place = times.places(day)
-    stay = (segment >= 0) & (place >= 0)
-    if user is not None and times.per is not None:
-        user = _numbers_of_pairs(user, periods.numbers(times.per, day) + (1 << 31))
-    if user is not None:
-        user = _occurring(user[stay])
-    if times.parts is not None:
-        segment = place
-    return stay, user, segment[stay], day[stay]
+    return np.asarray(earliest[number])
 
 
-def _occurring(number: NDArray[np.integer]) -> NDArray[np.int32]:
+def _occurring(number: Integers) -> Int32:
     """Return the same numbers without gaps, in their order: who is left out is no unit."""
     new = _renumbered(np.bincount(number) > 0)
     return np.asarray(new[number])
 
 
-def _renumbered(occurs: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _renumbered(occurs: Mask) -> Int32:
     """Return the new number of each number that occurs, without gaps: (numbers,)."""
     return np.cumsum(occurs, dtype=np.int32) - np.int32(1)
 
 
 def _groups(
-    basket: NDArray[np.integer], user: NDArray[np.int32] | None, segment: NDArray[np.int32] | None
-) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
+    basket: Integers, user: Int32 | None, segment: Int32 | None
+) -> tuple[Integers, Int64 | None]:
     """Return the basket number of each row, and the first basket of each unit: users, then nobody.
 
     Numbers ascend if rows of a basket are together already: most files need no sort.
@@ -494,7 +470,7 @@ def _groups(
     return rank[number], offsets_of(np.bincount(owner))
 
 
-def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
+def _numbers_of_pairs(first: Integers, second: Integers) -> Int32:
     """Number distinct pairs of numbers >= 0, in the order in which they first appear."""
     if len(second) and second.max() < 4 * len(second):
         rows = np.arange(len(second))
@@ -507,11 +483,9 @@ def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -
     return _numbers_by_appearance(pa.chunked_array([arrow_of(pairs)]))
 
 
-def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
+def _units(users: list[Array], basket: Integers) -> Int32:
     """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(chunk) for chunk in users])
-    if not nobody.any():
-        return _numbered(users)
     unit = np.empty(len(nobody), dtype=np.int32)
     named = _numbered([chunk.drop_null() for chunk in users])
     users.clear()
@@ -520,7 +494,7 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     return unit
 
 
-def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
+def _numbered(chunks: list[Array]) -> Int32:
     """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance.
 
     Which numbers are equal follows from the values of the keys alone. Their order does not, and
@@ -530,7 +504,7 @@ def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
     chunks.clear()
     if not len(keys):  # whose type may be one that Arrow does not compare
         return np.empty(0, dtype=np.int32)
-    if pa.types.is_signed_integer(keys.type) and not _ascend(keys):
+    if types.is_signed_integer(keys.type) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
@@ -542,7 +516,7 @@ def _ascend(keys: pa.ChunkedArray) -> bool:
     return pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False
 
 
-def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
+def _numbers_by_appearance(keys: pa.ChunkedArray) -> Int32:
     """Number distinct keys, no nulls, in the order in which they first appear."""
     if _ascend(keys):
         # Not combine_chunks: of no chunks it makes an array by importing pandas.
@@ -551,9 +525,7 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
     return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
 
 
-def _merged(
-    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer]
-) -> NDArray[np.int64]:
+def _merged(codes: Codes, sizes: Integers, group: Integers) -> Int64:
     """Bring the items of each basket together, in place; return how many each basket has.
 
     group: the number of each row's basket.

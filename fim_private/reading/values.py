@@ -17,6 +17,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import Array, DataType, types
 
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+Integers = NDArray[np.integer]
+Mask = NDArray[np.bool_]
+
 _TYPE_WIDTH = 40
 # numpy calls all other numbers, and booleans, as Arrow does.
 _FLOATS = {"halffloat": "float16", "float": "float32"}
@@ -45,7 +50,7 @@ def numpy_type(kind: DataType) -> np.dtype[Any]:
     return np.dtype(_FLOATS.get(name, name))
 
 
-def null_mask(values: Array) -> NDArray[np.bool_]:
+def null_mask(values: Array) -> Mask:
     """Return which values are null: (n,) bool."""
     return numpy_of(values.is_null())
 
@@ -70,7 +75,7 @@ def arrow_strings(values: Sequence[str]) -> Array:
     return Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
 
 
-def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
+def offsets_of(lengths: NDArray[Any]) -> Int64:
     """Return where each of some runs begins, and the last ends: (runs + 1,)."""
     return np.append(0, np.cumsum(lengths, dtype=np.int64))
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
-from fim_private.reading.columns import ReadAs, Roles, choose
+from fim_private.reading.columns import ReadAs, Roles
 from fim_private.reading.labels import Item, Labels
 from fim_private.reading.locations import Address, Database, source_of
 from fim_private.reading.options import InputForm, Reading
@@ -22,8 +22,8 @@ from fim_private.reading.record_batches import (
     ArrowSource,
     chosen,
     empty_batch,
-    items_name,
     keyed_rows,
+    sliced,
 )
 from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import value_type
@@ -87,7 +87,6 @@ def session(settings: Settings = None) -> Any:
 def _started(settings: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder
     here = (
         not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ}
         and "spark.remote" not in settings
@@ -101,13 +100,11 @@ def _started(settings: dict[str, str]) -> Any:
         variables["MASTER"] = _MASTER
         if settings.get("spark.master", "local").startswith("local"):
             variables["PYSPARK_PYTHON"] = sys.executable
-    for name, value in settings.items():
-        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     variables = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(variables)
     try:
         with _hushed() if is_quiet else nullcontext():
-            return builder.getOrCreate()
+            return SparkSession.builder.config(map={**settings}).getOrCreate()
     finally:
         for name in variables:
             del os.environ[name]
@@ -152,12 +149,10 @@ class RowReader:
     """Reads the rows of a table in tasks of Spark.
 
     Attributes:
-        name: What errors call the table.
         roles: The roles of its columns.
         schema: The types of the columns of roles.names, in their order.
     """
 
-    name: str
     roles: Roles
     schema: pa.Schema
 
@@ -180,21 +175,18 @@ class RowReader:
         """Yield the rows of batches with the columns of roles.names, of items with these codes, or
         raise DataError.
         """
-        where = items_name(self.name, self.roles)
-        labels = Labels(where, fold_case=self.roles.fold_case, known=codes, count=count)
-        for batch in self.needed(batches):
-            yield from keyed_rows(batch, self.roles, labels, self.name)
+        roles = self.roles
+        labels = Labels(roles.items_name, fold_case=roles.fold_case, known=codes, count=count)
+        for batch in sliced(self.typed(batches), roles):
+            yield from keyed_rows(chosen(batch, roles), roles, labels)
 
-    def needed(self, batches: Batches) -> Batches:
-        """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be
-        compared.
+    def typed(self, batches: Batches) -> Batches:
+        """Yield batches with the names and types of the columns.
+
+        Times are in UTC then: no setting changes a label or a comparison.
         """
-        size = self.roles.rows_at_a_time
         for batch in batches:
-            # Times are in UTC then: no setting changes a label or a comparison.
-            typed = batch.rename_columns(self.roles.names).cast(self.schema)
-            for start in range(0, max(len(typed), 1), size):
-                yield chosen(typed.slice(start, size), self.roles, self.name)
+            yield batch.rename_columns(self.roles.names).cast(self.schema)
 
 
 VIEW = "data"  # what the source is called in a query
@@ -283,20 +275,18 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
             frame, name, kind = _frame(data, options, settings, views)
             schema = _arrow_schema(frame.schema)
         source = ArrowSource(name, schema, lambda wanted: (), kind)
-        options.dialect.refuse_for(name)
-        roles = choose(source.columns(), options, name)
+        roles = source.roles(options)
         if roles.form is InputForm.ONE_HOT:
             raise DataError(
                 f"{name} has a column for each item, which {parameter('engine')} spark does not "
                 f"read: give one row per item, or a column of lists"
             )
-        places = [schema.names.index(name) for name in roles.names]
         with spark_call():
             # Under names of ours: theirs may hold letters that Spark takes for more.
             numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
-            needed = numbered.select(*(f"c{place}" for place in places))
-        reader = RowReader(name, roles, pa.schema([schema.field(place) for place in places]))
-        yield Table(needed, reader, ReadAs.of_table(schema.names, roles, kind=kind))
+            needed = numbered.select(*(f"c{schema.names.index(name)}" for name in roles.names))
+        reader = RowReader(roles, pa.schema(map(schema.field, roles.names)))
+        yield Table(needed, reader, source.read_as(roles))
 
 
 def _check_readable(path: str) -> None:

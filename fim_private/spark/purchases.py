@@ -10,28 +10,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
-from itertools import count, islice, pairwise
+from itertools import count, islice, pairwise, takewhile
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from pyarrow import RecordBatch
 
-from fim_private.counting.source import counter_for
+from fim_private.counting.source import LocalItems, counter_for
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
+from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import texts_to_check
-from fim_private.reading.other_readings import SAMPLE, cells_to_check
-from fim_private.reading.record_batches import items_name
+from fim_private.reading.record_batches import looked_at
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
-from fim_private.reading.values import offsets_of
+from fim_private.reading.values import arrow_of, numpy_of, offsets_of
 from fim_private.spark.dataframes import RowReader, Table
 from fim_private.spark.tasks import (
     CELLS,
@@ -57,49 +57,44 @@ from fim_private.spark.tasks import (
 AT_ONCE = 1 << 23
 _ENTRIES = 1 << 20  # about so many are in a row, unless a single unit has more
 
-_FIELDS = {
-    "blank": pa.int64(),  # how many units are only counted
-    # (units,) int32, how many each has; null where a basket is a unit
-    "baskets": pa.binary(),
-    "lengths": pa.binary(),  # (baskets,) int32, how many items each has
-    "items": pa.binary(),  # int32 codes, as in Transactions
-    CHECK: pa.binary(),  # what `mark` was given; null in all other rows
-}
+PART = "part"  # which segment, or which shard, a piece is of
+# Purchases as rows. All but the number of the part are null in a row of check cells.
+PIECES = pa.schema(
+    {
+        PART: pa.int64(),
+        "baskets": pa.binary(),  # (units,) int32, how many each user has; null without users
+        "lengths": pa.binary(),  # (baskets,) int32, how many items each has
+        "items": pa.binary(),  # int32 codes, as in Transactions
+        CHECK: pa.binary(),  # what `mark` was given; null in other rows
+    }
+)
 
 
-def schema_of_pieces(key: str) -> pa.Schema:
-    """Return the columns of pieces: key is that of the number before the others."""
-    return pa.schema({key: pa.int64()} | _FIELDS)
-
-
-def pieces(data: Transactions, key: str, number: int) -> Batches:
-    """Yield purchases as rows, with a column of a number before the others; nothing of none."""
-    if data.blank:
-        yield _row(key, number, data.blank, None, b"", b"", None)
+def pieces(data: Transactions, part: int) -> Batches:
+    """Yield the purchases of a part as rows; nothing of none."""
+    # Here blank baskets have a place, too.
+    offsets = np.append(data.offsets, np.full(data.blank, data.offsets[-1]))
     bounds = data.unit_offsets
     if bounds is None:
-        bounds = np.arange(data.stored + 1)
+        bounds = np.arange(len(offsets))
     # An entry for each basket and unit, too: these take as much.
-    sizes = data.offsets[bounds] + bounds + np.arange(len(bounds))
+    sizes = offsets[bounds] + bounds + np.arange(len(bounds))
     _, firsts = np.unique(sizes[:-1] // _ENTRIES, return_index=True)
     for first, last in pairwise([*firsts.tolist(), len(bounds) - 1]):
-        low, high = bounds[[first, last]].tolist()
-        start, end = data.offsets[[low, high]].tolist()
-        lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32).tobytes()
-        baskets = None
+        ends = offsets[bounds[first] : bounds[last] + 1]
+        piece = {
+            PART: part,
+            "lengths": np.diff(ends).astype(np.int32).tobytes(),
+            "items": data.items[ends[0] : ends[-1]].tobytes(),
+        }
         if data.by_user:
-            baskets = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
-        items = data.items[start:end].tobytes()
-        yield _row(key, number, 0, baskets, lengths, items, None)
+            piece["baskets"] = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
+        yield row_of(PIECES, piece)
 
 
-def mark(cells: Cells, key: str, number: int) -> pa.RecordBatch:
-    """Return a row that carries nothing but check cells, and a number."""
-    return _row(key, number, 0, b"", b"", b"", cells.tobytes())
-
-
-def _row(key: str, number: int, *values: int | bytes | None) -> pa.RecordBatch:
-    return row_of(schema_of_pieces(key), number, *values)
+def mark(cells: Cells, part: int) -> RecordBatch:
+    """Return a row that carries nothing but check cells, for a part."""
+    return row_of(PIECES, {PART: part, CHECK: cells.tobytes()})
 
 
 Chunk = TypeVar("Chunk")
@@ -120,30 +115,30 @@ def grouped(chunks: Iterable[Chunk], entries: Callable[[Chunk], int]) -> Iterato
     yield group
 
 
-def joined(batches: Sequence[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
+def joined(batches: Sequence[RecordBatch], count: int, *, by_user: bool) -> Transactions:
     """Return the purchases of some rows together, with codes below count. by_user: whether units
     have baskets.
     """
 
     def numbers_in(column: str) -> Int32:
-        buffers = (value.as_buffer() for batch in batches for value in batch[column])
+        buffers = (value.as_buffer() for batch in batches for value in batch[column].drop_null())
         return np.frombuffer(bytearray().join(buffers), dtype=np.int32)
 
-    blank = sum(sum(batch["blank"].to_pylist()) for batch in batches)
     offsets, items = offsets_of(numbers_in("lengths")), numbers_in("items")
     unit_offsets = offsets_of(numbers_in("baskets")) if by_user else None
-    return Transactions(offsets, items, numbers(count), unit_offsets, blank=blank)
+    return Transactions(offsets, items, numbers(count), unit_offsets)
 
 
 # Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's
-# code is the place of its digest among all on the driver, in label order. For two items of one
-# digest all is made anew with another salt.
+# code is the place of its digest among all on the driver, in label order. The salt is drawn for
+# each run, so that nobody can make two items of one digest.
 
 
 def digest(item: Item, salt: int) -> int:
-    """Return an item as a whole number of 64 bits with a sign. salt: 0 to 255."""
+    """Return an item as a whole number of 64 bits with a sign. salt: 0 to 2^64 - 1."""
     kind = b"i" if isinstance(item, int) else b"s"
-    made = blake2b(kind + str(item).encode(), digest_size=8, salt=bytes([salt])).digest()
+    content = kind + str(item).encode()
+    made = blake2b(content, digest_size=8, salt=salt.to_bytes(8)).digest()
     return int.from_bytes(made, "little", signed=True)
 
 
@@ -221,13 +216,13 @@ class ItemNames:
             raise changed()
         return labels
 
-    def digests_of_texts(self) -> NDArray[np.uint8]:
-        """Return the digest of each code's text, (codes, 16)."""
+    def digests_of_texts(self) -> list[bytes]:
+        """Return the digest of each code's text."""
         table = collected(in_label_order(self.frame).select("digest", "digest_of_text"))
         if not np.array_equal(table["digest"].to_numpy(), self.digests.digests):
             raise changed()
-        texts = b"".join(table["digest_of_text"].to_pylist())
-        return np.frombuffer(texts, dtype=np.uint8).reshape(-1, 16)
+        digests: list[bytes] = table["digest_of_text"].to_pylist()
+        return digests
 
 
 def in_label_order(frame: SparkFrame) -> SparkFrame:
@@ -235,19 +230,19 @@ def in_label_order(frame: SparkFrame) -> SparkFrame:
     return frame.orderBy(*(frame[column].asc_nulls_last() for column in _LABEL))
 
 
-def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
+def _names(reader: RowReader, checksum: Checksum, batches: Batches) -> Batches:
     """List the items of a partition, each once."""
     # Numbers items as they are first asked for.
     seen = defaultdict[Item, int](count().__next__)
     cells = np.zeros(CELLS, dtype=np.int64)
     hashes = checksum.of_items(np.empty(0, dtype=np.int64))
     for rows in reader.rows(batches, seen, 0):
-        names = [_name(item, salt) for item in islice(seen, len(hashes) - 1, None)]
+        names = [_name(item, checksum.key) for item in islice(seen, len(hashes) - 1, None)]
         digests = np.array([name["digest"] for name in names], dtype=np.int64)
         hashes = np.append(hashes[:-1], checksum.of_items(digests))
         cells += checksum.of_rows(rows, hashes, whole=reader.whole)
-        yield pa.RecordBatch.from_pylist(names, schema=_NAMES)
-    yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
+        yield RecordBatch.from_pylist(names, schema=_NAMES)
+    yield row_of(_NAMES, {CHECK: cells.tobytes()})
 
 
 def _name(item: Item, salt: int) -> dict[str, Item | bytes]:
@@ -261,25 +256,22 @@ def _name(item: Item, salt: int) -> dict[str, Item | bytes]:
 
 @contextmanager
 def numbered(frame: SparkFrame, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
-    """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
-    for salt in range(256):
-        names = run(frame, partial(_names, reader, salt, checksum), _NAMES)
-        with spark_call():
-            # Tasks with the same rows are counted together.
-            names = names.groupBy(names.columns).count().coalesce(_NAME_PARTITIONS)
-        with persisted(names) as stored:
-            checked = collected(in_label_order(stored).select("digest", CHECK, "count", FAILURE))
-            ends = checked.filter(checked[CHECK].is_valid()).to_pylist()
-            read = total(row[CHECK] for row in ends for _ in range(row["count"]))
-            digests = checked["digest"].drop_null().to_numpy()
-            if len(np.unique(digests)) == len(digests):
-                items = stored.where(stored["digest"].isNotNull())
-                yield ItemNames(ItemDigests(digests, salt), items, read)
-                return
-    raise DataError("the items of these purchases cannot be distinguished")  # one in 2^5000 or so
+    """Yield the items of a DataFrame. Raises DataError if two of them have one digest by chance."""
+    names = run(frame, partial(_names, reader, checksum), _NAMES)
+    with spark_call():
+        # Tasks with the same rows are counted together.
+        names = names.groupBy(names.columns).count().coalesce(_NAME_PARTITIONS)
+    with persisted(names) as stored:
+        checked = collected(in_label_order(stored).select("digest", CHECK, "count", FAILURE))
+        ends = checked.filter(checked[CHECK].is_valid()).to_pylist()
+        read = total(row[CHECK] for row in ends for _ in range(row["count"]))
+        digests = checked["digest"].drop_null().to_numpy()
+        if len(np.unique(digests)) < len(digests):  # of ten million items once in 300,000 runs
+            raise DataError("two items of these purchases could not be told apart: run it again")
+        items = stored.where(stored["digest"].isNotNull())
+        yield ItemNames(ItemDigests(digests, checksum.key), items, read)
 
 
-SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
 _LOOKED = pa.schema([("rows", pa.int64())])  # how many were looked at
@@ -299,6 +291,7 @@ class StoredPurchases:
         cells: The check cells of the pieces when they were stored.
         count: The codes of items after all steps are below it.
         steps: What is done to the purchases of each task, in order.
+        effort: What each task may use.
     """
 
     frame: SparkFrame
@@ -308,6 +301,7 @@ class StoredPurchases:
     cells: Cells
     count: int
     steps: tuple[Step, ...] = ()
+    effort: Effort = field(default_factory=partial(Effort, threads=1))
 
     def then(self, step: Step) -> StoredPurchases:
         """Return the purchases with one more step."""
@@ -329,15 +323,16 @@ class StoredPurchases:
 
         return opened
 
-    def summed(self, vector: Callable[[Transactions], Int64], cells: int) -> Int64:
+    def summed(self, vector: Callable[[LocalItems], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for some units at a time: (cells,) int64.
 
         Raises DataError if the purchases have changed.
         """
-        opened = self.opened
+        opened, effort = self.opened, self.effort
 
         def vectors(batches: Batches) -> Vectors:
-            return ((vector(purchases), check) for purchases, check in opened(batches))
+            for purchases, check in opened(batches):
+                yield vector(LocalItems(purchases, effort)), check
 
         return summed(self.frame, vectors, cells, self.cells)
 
@@ -345,7 +340,8 @@ class StoredPurchases:
     def supports(self) -> Int64:
         """How many units have each item: (count,)."""
         return self.summed(
-            lambda data: counter_for(data, 1, 1, Effort(threads=1)).item_supports, self.count
+            lambda items: counter_for(items.transactions, 1, 1, items.effort).item_supports,
+            self.count,
         )
 
 
@@ -358,7 +354,7 @@ def stored_purchases(
     """
     reader, roles = table.reader, table.reader.roles
     keys = reader.keys
-    if roles.may_hold_lists or texts_to_check(roles, reader.name).texts:
+    if roles.may_hold_lists or texts_to_check(roles).texts:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look, reader), _LOOKED).limit(1))
     checksum = Checksum(Randomness().bits(64))
@@ -372,7 +368,7 @@ def stored_purchases(
         for row in single_rows(batches):
             cells = np.zeros((segments, CELLS), dtype=np.int64)
             purchases = joined([row], 0, by_user=by_user)
-            cells[row[SEGMENT][0].as_py()] = checksum.of_purchases(purchases)
+            cells[row[PART][0].as_py()] = checksum.of_purchases(purchases)
             yield cells.ravel(), total(row[CHECK].to_pylist())
 
     with numbered(table.frame, reader, checksum) as items:
@@ -380,11 +376,12 @@ def stored_purchases(
         if excluded is not None:
             left_out = numbers(len(items.digests)).only(items.digests.codes_in(excluded) >= 0)
         assembly = _Assembly(reader, items.digests, left_out, applied, checksum)
-        with persisted(_gathered(table, keys, items, assembly)) as frame:
+        entries = int(items.read[1])
+        with persisted(_gathered(table.frame, keys, entries, assembly)) as frame:
             cells = summed(frame, check_cells, segments * CELLS, items.read)
             yield [
                 StoredPurchases(
-                    frame.where(frame[SEGMENT] == segment),
+                    frame.where(frame[PART] == segment),
                     items,
                     by_user,
                     checksum,
@@ -395,26 +392,26 @@ def stored_purchases(
             ]
 
 
+_CODES = pa.field("codes", pa.list_(pa.int32()))  # of the items of a row
+
+
 def _gathered(
-    table: Table, keys: list[pa.Field], items: ItemNames, assembly: _Assembly
+    frame: SparkFrame, keys: list[pa.Field], entries: int, assembly: _Assembly
 ) -> SparkFrame:
     """Return the purchases, with the baskets of each unit together, as a DataFrame."""
     from pyspark.sql import functions
 
-    roles = table.reader.roles
-    schema = schema_of_pieces(SEGMENT)
+    roles = assembly.reader.roles
     if not roles.basket and roles.user is None:
-        return run(table.frame, assembly.of_rows, schema)
-    rows = pa.schema([*keys, ("codes", pa.binary())])
-    frame = run(table.frame, partial(_rows, table.reader, items.digests), rows)
+        return run(frame, assembly.of_rows, PIECES)
+    rows = run(frame, assembly.to_shuffle, pa.schema([*keys, _CODES]))
     # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
-    alone = frame["baskets"] if roles.basket else frame["codes"]
+    alone = rows["baskets"] if roles.basket else rows[_CODES.name]
     unit = [alone]
     if roles.user is not None:
-        unit = [frame["users"], functions.when(frame["users"].isNull(), alone)]
-    tasks = tasks_for(frame, int(items.read[1]))
-    shuffled = frame.repartition(tasks, *unit)
-    return run(shuffled, lambda batches: assembly.of_units(map(_keyed, batches)), schema)
+        unit = [rows["users"], functions.when(rows["users"].isNull(), alone)]
+    shuffled = rows.repartition(tasks_for(rows, entries), *unit)
+    return run(shuffled, assembly.of_shuffled, PIECES)
 
 
 def tasks_for(frame: SparkFrame, entries: int) -> int:
@@ -427,31 +424,13 @@ def tasks_for(frame: SparkFrame, entries: int) -> int:
 
 
 def _look(reader: RowReader, batches: Batches) -> Batches:
-    """Fail where the first cells of the item column seem to be lists, or where the first texts that
-    rows are chosen by are written in another notation.
-    """
-    roles, rows = reader.roles, 0
-    texts = texts_to_check(roles, reader.name)
-    cells = cells_to_check(roles, items_name(reader.name, roles))
-    for batch in batches:
-        texts.see(batch.rename_columns(roles.names))
-        for chosen in reader.needed(iter([batch])):
-            cells.see(chosen)
-            rows += len(chosen)
-        if texts.is_done and rows >= SAMPLE:
-            break
-    texts.done()
-    cells.done()
+    """Look at some rows of a partition. Raises DataError as `looked_at` does."""
+    rows = 0
+    first = takewhile(lambda batch: rows < LIST_ROWS, reader.typed(batches))
+    for chosen in looked_at(first, reader.roles):
+        rows += len(chosen)
     if rows:
-        yield row_of(_LOOKED, rows)
-
-
-def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
-    for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
-        ends = 4 * offsets_of(rows.lengths)
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(rows.codes)]
-        values = pa.Array.from_buffers(pa.large_binary(), len(rows.lengths), buffers)
-        yield pa.RecordBatch.from_pydict({**rows.keys, "codes": values})
+        yield row_of(_LOOKED, {"rows": rows})
 
 
 @dataclass(frozen=True)
@@ -472,11 +451,27 @@ class _Assembly:
     applied: Step
     checksum: Checksum
 
+    def rows(self, batches: Batches) -> Iterator[KeyedRows]:
+        """Yield the rows of the source with the codes of items."""
+        return self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
+
     def of_rows(self, batches: Batches) -> Batches:
         """Yield pieces of rows of the source that are a unit each, which need no shuffle."""
-        rows = self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
-        for group in grouped(rows, lambda chunk: len(chunk.codes) + len(chunk.lengths)):
+        for group in grouped(
+            self.rows(batches), lambda chunk: len(chunk.codes) + len(chunk.lengths)
+        ):
             yield from self.of_units(group)
+
+    def to_shuffle(self, batches: Batches) -> Batches:
+        """Yield the keys of rows of the source, and the codes of their items."""
+        for rows in self.rows(batches):
+            offsets = offsets_of(rows.lengths).astype(np.int32)
+            codes = pa.ListArray.from_arrays(arrow_of(offsets), arrow_of(rows.codes))
+            yield RecordBatch.from_pydict({**rows.keys, _CODES.name: codes})
+
+    def of_shuffled(self, batches: Batches) -> Batches:
+        """Yield pieces of the rows that `to_shuffle` gave of some units."""
+        return self.of_units(map(_keyed, batches))
 
     def of_units(self, rows: Iterable[KeyedRows]) -> Batches:
         """Yield pieces of the rows of some units."""
@@ -484,20 +479,15 @@ class _Assembly:
         labels = Labels("", known={}, count=len(self.digests))
         segmented = roles.parts is not None
         purchases = assemble(self._checked(rows, cells), labels, roles.times, segmented=segmented)
-        yield mark(cells, SEGMENT, 0)
-        by_user = roles.user is not None
-        if by_user and not purchases.by_user:  # of a partition without rows nobody knows
-            purchases = replace(purchases, unit_offsets=np.zeros(1, dtype=np.int64))
-        segments = [purchases]
-        if roles.parts is not None:
-            segments = []
-            if purchases.segments is not None:
-                segments = members(purchases, roles.parts, by_user=by_user)
+        yield mark(cells, 0)
+        if not purchases.units:
+            return
+        segments = members(purchases, roles.parts, by_user=roles.user is not None)
         for place, segment in enumerate(segments):
             counting = self.applied(segment.without(self.excluded))
             # With the codes of before: the labels are codes, which they were.
             codes = counting.vocabulary.integers[counting.items].astype(np.int32)
-            yield from pieces(replace(counting, items=codes), SEGMENT, place)
+            yield from pieces(replace(counting, items=codes), place)
 
     def _checked(self, rows: Iterable[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
         """Yield rows, and add up their check cells."""
@@ -507,8 +497,7 @@ class _Assembly:
             yield chunk
 
 
-def _keyed(batch: pa.RecordBatch) -> KeyedRows:
+def _keyed(batch: RecordBatch) -> KeyedRows:
     keys = dict(zip(batch.schema.names, batch.columns, strict=True))
-    codes = keys.pop("codes").to_pylist()
-    lengths = np.array([len(row) // 4 for row in codes], dtype=np.int32)
-    return KeyedRows(lengths, np.frombuffer(b"".join(codes), dtype=np.int32), keys)
+    codes = keys.pop(_CODES.name)
+    return KeyedRows(numpy_of(codes.value_lengths()), numpy_of(codes.flatten()), keys)

@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from operator import methodcaller
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
     CandidateSource,
@@ -44,19 +42,23 @@ from fim_private.counting.source import (
     UNKNOWN,
     Catalogue,
     KnownItemsets,
+    ListedFirst,
     SizedUniverse,
     Universe,
+    shard_counter,
+    spectrum_of_items,
 )
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import offsets_of
+from fim_private.reading.values import Integers, offsets_of
 from fim_private.spark.purchases import (
+    PART,
+    PIECES,
     StoredPurchases,
     joined,
     mark,
     pieces,
-    schema_of_pieces,
     tasks_for,
 )
 from fim_private.spark.tasks import (
@@ -83,40 +85,31 @@ class _SparkItems:
     Attributes:
         view: The purchases.
         labels: Returns the labels of codes.
-        effort: What each task may use.
     """
 
     view: StoredPurchases
     labels: Callable[[Sequence[int]], dict[int, Item]]
-    effort: Effort
 
     def sums(self, weights: Int64) -> Int64:
-        return self.summed(lambda items: items.sums(weights), self.view.count)
+        return self.view.summed(lambda items: items.sums(weights), self.view.count)
 
     def level_sums(self, scale: int, most: int) -> Int64:
-        return self.summed(lambda items: items.level_sums(scale, most), self.view.count)
+        return self.view.summed(lambda items: items.level_sums(scale, most), self.view.count)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
         return [in_label_order(labels[code] for code in codes) for codes in itemsets]
 
-    def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
-        return _SparkCandidates(self, codes)
-
-    def summed(self, vector: Callable[[on_one_machine.LocalItems], Int64], cells: int) -> Int64:
-        """Return the sum of a function's vectors for the items of each task: (cells,)."""
-        effort = self.effort
-        return self.view.summed(
-            lambda purchases: vector(on_one_machine.LocalItems(purchases, effort)), cells
-        )
+    def among(self, codes: Integers) -> _SparkCandidates:
+        return _SparkCandidates(self.view, codes)
 
 
 @dataclass(frozen=True)
 class _SparkCandidates:
     """Candidates among some items; see `CandidateSource`."""
 
-    items: _SparkItems
-    codes: NDArray[np.integer]
+    view: StoredPurchases
+    codes: Integers
 
     def pair_level_sums(self, scale: int) -> Int64:
         return self._summed(
@@ -135,10 +128,7 @@ class _SparkCandidates:
 
     def _summed(self, vector: Callable[[CandidateSource], Int64], cells: int) -> Int64:
         codes = self.codes
-        return self.items.summed(lambda items: vector(items.among(codes)), cells)
-
-
-_SHARD = "shard"
+        return self.view.summed(lambda items: vector(items.among(codes)), cells)
 
 
 def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> Batches:
@@ -169,7 +159,7 @@ def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> B
             unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
         entries = ranks[spread(begins, np.diff(offsets))]
         needed = Transactions(offsets, entries, numbers(int(bounds[-1])), unit_offsets)
-        yield from pieces(needed, _SHARD, int(shard[ends[0]]))
+        yield from pieces(needed, int(shard[ends[0]]))
 
 
 def _shard_bounds(supports: Int64, shards: int) -> Int64:
@@ -207,7 +197,6 @@ class SparkCounter:
 
     _view: StoredPurchases
     _size: int
-    _effort: Effort
 
     @property
     def item_supports(self) -> Int64:
@@ -227,10 +216,11 @@ class SparkCounter:
         """How many steps a pass over all itemsets takes at most."""
         longest = self._view.count
         baskets = self._view.summed(
-            lambda data: np.bincount(np.diff(data.offsets), minlength=longest + 1), longest + 1
+            lambda items: np.bincount(np.diff(items.transactions.offsets), minlength=longest + 1),
+            longest + 1,
         )
-        lengths = np.flatnonzero(baskets).tolist()
-        return sum(int(baskets[length]) * math.comb(length, self._size) for length in lengths)
+        counts = enumerate(baskets.tolist())
+        return sum(count * math.comb(length, self._size) for length, count in counts if count)
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th;
@@ -242,7 +232,7 @@ class SparkCounter:
             return Top([], 1)
         ranks = len(self._supports)
         if limit is None:
-            self._effort.refuse_infeasible(self._size, self.most_work)
+            self._view.effort.refuse_infeasible(self._size, self.most_work)
             return self._round(ranks, ceiling, 1, None)
         items = _FIRST_ITEMS
         while math.comb(items, self._size) < _FIRST_ITEMSETS * limit:
@@ -251,8 +241,8 @@ class SparkCounter:
         while True:
             top = self._round(high, ceiling, floor, limit)
             work += top.work
-            if work > self._effort.max_work:
-                raise self._effort.over_limit(self._size)
+            if work > self._view.effort.max_work:
+                raise self._view.effort.over_limit(self._size)
             # Each shard stops at a floor of its own, far below the wanted-th itemset of all shards.
             reached = _support_at(top.levels, limit)
             least = reached or top.floor
@@ -267,7 +257,8 @@ class SparkCounter:
         """Return the codes of the index-th itemset of that support in scan order; see
         `Counter.locate`.
         """
-        return self.located([(support, [index])], None)[0][0]
+        codes, _ = self.itemsets(support, support)
+        return [*map(int, codes[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
@@ -276,14 +267,13 @@ class SparkCounter:
         high = at_least(lowest, self._supports)
 
         def listing(number: int, counter: ShardCounter) -> _Answer:
-            ranks, supports = counter.itemsets(lowest, highest)
-            return ranks.tolist(), supports.tolist()
+            return np.column_stack(counter.itemsets(lowest, highest)).tolist()
 
         with self._shards(high) as ask:
             listed = ask(listing)
-        ranks = np.array([row for rows, _ in listed for row in rows], dtype=np.int64)
-        supports = np.array([support for _, column in listed for support in column], dtype=np.int64)
-        return self._order[ranks.reshape(-1, self._size)], supports
+        rows = np.array([*chain.from_iterable(listed)], dtype=np.int64)
+        rows = rows.reshape(-1, self._size + 1)
+        return self._order[rows[:, :-1]], rows[:, -1]
 
     def _round(self, high: int, ceiling: int, floor: int, limit: int | None) -> Top:
         def counting(number: int, counter: ShardCounter) -> _Answer:
@@ -298,14 +288,9 @@ class SparkCounter:
             counts.update({support: count for support, count in top.levels if support >= least})
         return Top(sorted(counts.items(), reverse=True), least, sum(top.work for top in tops))
 
-    def located(
-        self, places: Sequence[Places], spectrum: SupportSpectrum | None
-    ) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `Counter.located`.
-
-        spectrum: None to locate itemsets one by one.
-        """
-        lowest = None if spectrum is None else lowest_listed(places, spectrum)
+    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of levels; see `Counter.located`."""
+        lowest = lowest_listed(places, spectrum)
         highest, least = places[0][0], places[-1][0]
         # What each shard is to locate: places of levels of its own.
         places_in_shard = defaultdict[int, list[Places]](list)
@@ -348,25 +333,25 @@ class SparkCounter:
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
         opened, by_user, cells = view.opened, view.by_user, view.cells
-        size, effort = self._size, self._effort
+        size, effort = self._size, view.effort
 
         def shared(batches: Batches) -> Batches:
             for purchases, check in opened(batches):
                 for number in range(count):
-                    yield mark(check, _SHARD, number)
+                    yield mark(check, number)
                 yield from projected(rank_of, bounds, size, purchases)
 
         def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
             verify(total(row[CHECK][0].as_py() for row in rows), cells)
             low, high = bounds[number : number + 2].tolist()
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
-            return on_one_machine.shard_counter(shard, size, effort)
+            return shard_counter(shard, size, effort)
 
-        frame = run(view.frame, shared, schema_of_pieces(_SHARD))
+        frame = run(view.frame, shared, PIECES)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, a task may have none or several.
             repartition = getattr(frame, "repartitionById", frame.repartition)
-            frame = repartition(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
+            frame = repartition(count, frame[PART].cast("int")).sortWithinPartitions(PART)
         keeping = persisted(frame) if persists else nullcontext(frame)
         with keeping as shards:
             yield partial(_answers, shards, count, counter_of)
@@ -382,9 +367,9 @@ def _answers(
 
     def answered(batches: Batches) -> Batches:
         # The pieces of a shard are neighbours.
-        for number, rows in groupby(single_rows(batches), key=lambda row: row[_SHARD][0].as_py()):
+        for number, rows in groupby(single_rows(batches), key=lambda row: row[PART][0].as_py()):
             answer = question(number, counter_of(number, [*rows]))
-            yield row_of(_ANSWERS, number, json.dumps(answer))
+            yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
 
     answers = collected(run(shards, answered, _ANSWERS)).sort_by("shard")
     if answers["shard"].to_pylist() != [*range(count)]:
@@ -398,7 +383,6 @@ class SparkSource:
 
     view: StoredPurchases
     missing_user: str | None
-    effort: Effort  # of each task
 
     @classmethod
     def of(
@@ -414,10 +398,11 @@ class SparkSource:
 
         together: whether the baskets of a user count as one.
         """
-        view = segments[segment]
+        effort_of_task = Effort(threads=1, max_work=effort.max_work)
+        view = replace(segments[segment], effort=effort_of_task)
         if together:
             view = view.then(partial(replace, together=True))
-        return cls(view, missing_user, Effort(threads=1, max_work=effort.max_work))
+        return cls(view, missing_user)
 
     @property
     def by_user(self) -> bool:
@@ -438,20 +423,20 @@ class SparkSource:
         view = items.view.then(methodcaller("united"))
         if isinstance(universe, SizedUniverse):
             view = view.then(methodcaller("cut_to", universe.count))
-        return on_one_machine.spectrum_of_items(
+        return spectrum_of_items(
             replace(items, view=view),
             view.count,
             size,
             universe,
-            lambda size: SparkCounter(view, size, self.effort),
+            partial(SparkCounter, view),
         )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         view, names = self.view, self.view.items
         if not isinstance(universe, KnownItemsets | Catalogue):
-            return _SparkItems(view, names.labels, self.effort)
-        listed = on_one_machine.ListedFirst.of(universe, names.digests.codes_in)
+            return _SparkItems(view, names.labels)
+        listed = ListedFirst.of(universe, names.digests.codes_in)
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
             behind = [code - len(listed.listed) for code in codes if code >= len(listed.listed)]
@@ -459,16 +444,10 @@ class SparkSource:
             return {code: listed.label(code, unlisted.__getitem__) for code in codes}
 
         view = view.then(methodcaller("recoded", listed.codes, numbers(listed.total)))
-        return _SparkItems(replace(view, count=listed.total), labels, self.effort)
+        return _SparkItems(replace(view, count=listed.total), labels)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
-        digests = np.empty((0, 16), dtype=np.uint8)
-        if self.by_user:
-            digests = self.view.items.digests_of_texts()
-
-        def digest_of(code: int) -> bytes:
-            return bytes(digests[code])
-
-        step = methodcaller("capped", most_items, most_baskets, digest_of)
+        digests = self.view.items.digests_of_texts() if self.by_user else []
+        step = methodcaller("capped", most_items, most_baskets, digests.__getitem__)
         return replace(self, view=self.view.then(step))

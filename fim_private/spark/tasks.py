@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import RecordBatch
 
 from fim_private.counting.work import Int64
 from fim_private.errors import (
@@ -83,21 +84,16 @@ def spark_errors(source: str, then: str) -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Turn pyspark's log and warnings off."""
-    loggers = []
-    if find_spec("pyspark") is not None:
-        from pyspark.logger import PySparkLogger
+    with ExitStack() as stack:
+        if find_spec("pyspark") is not None:
+            from pyspark.logger import PySparkLogger
 
-        loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+            for logger in map(PySparkLogger.getLogger, _LOGGERS):
+                stack.callback(setattr, logger, "disabled", logger.disabled)
+                logger.disabled = True
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 def spark_call() -> AbstractContextManager[None]:
@@ -122,7 +118,7 @@ def persisted(frame: SparkFrame) -> Iterator[SparkFrame]:
             frame.unpersist()
 
 
-Batches = Iterator[pa.RecordBatch]
+Batches = Iterator[RecordBatch]
 # Takes the batches of a partition, and yields batches with the columns of a schema.
 Task = Callable[[Batches], Batches]
 
@@ -152,7 +148,7 @@ def collected(frame: SparkFrame) -> pa.Table:
     return _without_failures(table)
 
 
-def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
+def _without_failures(rows: pa.Table | RecordBatch) -> pa.Table | RecordBatch:
     """Return rows without a column of failures, or raise the first failure."""
     if FAILURE not in rows.schema.names:
         return rows
@@ -162,10 +158,9 @@ def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBa
     return rows.drop_columns([FAILURE])
 
 
-def row_of(schema: pa.Schema, *values: object) -> pa.RecordBatch:
-    """Return a batch of one row."""
-    row = dict(zip(schema.names, values, strict=True))
-    return pa.RecordBatch.from_pylist([row], schema=schema)
+def row_of(schema: pa.Schema, row: Mapping[str, object]) -> RecordBatch:
+    """Return a batch of one row, with null in the columns that it does not name."""
+    return RecordBatch.from_pylist([row], schema=schema)
 
 
 def single_rows(batches: Batches) -> Batches:
@@ -191,7 +186,7 @@ def guarded(task: Task, schema: pa.Schema) -> Task:
         except pa.ArrowException:  # which may quote a value
             told = "the purchases cannot be read as baskets; convert the columns to strings first"
             failure = DataError.__name__, told
-        yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=schema)
+        yield row_of(schema, {FAILURE: json.dumps(failure)})
 
     return yielding_failures
 
@@ -244,10 +239,7 @@ class Checksum:
         codes = np.arange(purchases.items.max(initial=-1) + 1, dtype=np.uint64)
         hashes = self.hashed(codes, 0)[purchases.items]
         hashes = self.hashed(_run_sums(hashes, purchases.offsets), 1)
-        if purchases.unit_offsets is None:
-            # Of these any number may be counted as blank instead.
-            hashes[np.diff(purchases.offsets) == 0] = 0
-        else:
+        if purchases.unit_offsets is not None:
             hashes = self.hashed(_run_sums(hashes, purchases.unit_offsets), 2)
         return np.array([purchases.units, len(purchases.items), hashes.sum().view(np.int64)])
 
@@ -337,7 +329,8 @@ def summed(
             values = total_vector[start : start + _BLOCK]
             if not values.any():
                 values = values[:0]
-            yield row_of(_BLOCKS, block, np.append(check, values).tobytes())
+            content = np.append(check, values).tobytes()
+            yield row_of(_BLOCKS, {"block": block, "values": content})
 
     count = -(-cells // _BLOCK)
     blocks = run(frame, in_blocks, _BLOCKS)
@@ -357,4 +350,4 @@ def _added(batches: Batches) -> Batches:
             values = np.frombuffer(row["values"], dtype=np.int64)
             sums[row["block"]][: len(values)] += values
     for block, added in sums.items():
-        yield row_of(_BLOCKS, block, added.tobytes())
+        yield row_of(_BLOCKS, {"block": block, "values": added.tobytes()})

@@ -19,14 +19,13 @@ from ibis.expr.types import Column, Table, Value
 
 from fim_private.counting.work import Int64
 from fim_private.errors import DataError, parameter
-from fim_private.reading.columns import ReadAs, Roles, choose
+from fim_private.reading.columns import ReadAs, Roles
 from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.notations import Notation, other_format, other_notation
 from fim_private.reading.options import InputForm, MissingUser, Reading, Times
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import (
     ArrowSource,
-    items_name,
     joint_items,
     without_time,
     without_user,
@@ -75,28 +74,29 @@ def stored_purchases(
 
     Excluded items are left out first, then baskets with fewer than min_basket items.
     """
-    roles = _roles(table, options, session.name)
+    roles, read_as = _roles(table, options, session.name)
     rows = _rows(session, table, roles)
     vocabulary, codes = _coded(session, rows, roles, excluded)
     entries, units = _numbered(session, rows, codes, roles)
     if min_basket is not None:
         counted = entries.mutate(items=_.count().over(group_by=["basket", "part"]))
         entries = session.keep(counted.filter(_.items >= min_basket).drop("items"), "long")
-    read_as = ReadAs.of_table([*table.columns], roles, kind="table")
     return StoredPurchases(session, entries, vocabulary, units, roles.user is not None, read_as)
 
 
-def _roles(table: Table, options: Reading, name: str) -> Roles:
-    """Return the roles of the columns. Raises DataError if their types cannot be counted here."""
+def _roles(table: Table, options: Reading, name: str) -> tuple[Roles, ReadAs]:
+    """Return the roles of the columns, and how the table is read.
+
+    Raises DataError if the types of the columns cannot be counted here.
+    """
     # A column of a type that Arrow does not have gets no role.
     schema = table.schema()
     fields = dict.fromkeys(schema, pa.struct([]))
     for column, kind in schema.items():
         with suppress(Exception):
             fields[column] = kind.to_pyarrow()
-    options.dialect.refuse_for(name)
     source = ArrowSource(name, pa.schema([*fields.items()]), lambda wanted: ())
-    roles = choose(source.columns(), options, name)
+    roles = source.roles(options)
     if roles.split is not None or roles.form not in (InputForm.LONG, None):
         raise DataError(
             f"{parameter('engine')} sql reads one row per item, or a column of lists: name them "
@@ -115,7 +115,7 @@ def _roles(table: Table, options: Reading, name: str) -> Roles:
                 f"items and segments that "
                 "are texts or whole numbers: make a view"
             )
-    return roles
+    return roles, source.read_as(roles)
 
 
 def _rows(session: Session, table: Table, roles: Roles) -> Table:
@@ -126,7 +126,7 @@ def _rows(session: Session, table: Table, roles: Roles) -> Table:
     rows = session.keep(_without_missing(selected, roles), "rows")
     needs_user = roles.user is not None and roles.missing_user is None
     if needs_user and _has_rows(session, rows.filter(_[_NOBODY])):
-        raise without_user(roles, session.name)
+        raise without_user(roles)
     if times is None or times.missing is not None:
         return rows
     if _has_rows(session, rows.filter(_.day.isnull())):
@@ -195,7 +195,7 @@ def _without_missing(rows: Table, roles: Roles) -> Table:
         rows = rows.filter(_.read)
     elif times.missing == "drop":
         rows = rows.filter(_.day.notnull())
-    if roles.missing_user is MissingUser.DROP:
+    if roles.missing_user == MissingUser.DROP:
         rows = rows.filter(ibis.or_(~_[_NOBODY], *refused))
     return rows
 
@@ -246,7 +246,7 @@ def _coded(
 
     Returns the vocabulary, and a table of each name that counts, with its code.
     """
-    labels = Labels(items_name(session.name, roles), fold_case=roles.fold_case)
+    labels = Labels(roles.items_name, fold_case=roles.fold_case)
     cells = _cells(rows.filter(_.read), roles)
     items = [name for name in rows.columns if name.startswith("i")]
     distinct = cells.select(items).distinct()

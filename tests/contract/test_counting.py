@@ -258,7 +258,8 @@ baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_si
 def test_they_are_different_and_in_no_basket(
     baskets: list[list[int]], size: int, share: float, listed: bool, seed: int
 ) -> None:
-    transactions = read_transactions(baskets).restricted_to(read_catalogue(range(8)))
+    catalogue = Catalogue(read_catalogue(range(8)))
+    transactions = LocalSource(read_transactions(baskets)).items(catalogue).transactions
     free = {
         each
         for each in combinations(range(8), size)
@@ -275,7 +276,8 @@ def test_they_are_different_and_in_no_basket(
 
 @pytest.mark.parametrize("number", [1, 3, 7])  # drawn one by one, by lists, and from a list of all
 def test_each_is_as_likely(number: int) -> None:
-    transactions = read_transactions([[0, 1, 2]]).restricted_to(read_catalogue(range(5)))
+    source = LocalSource(read_transactions([[0, 1, 2]]))
+    transactions = source.items(Catalogue(read_catalogue(range(5)))).transactions
     assert math.comb(5, 2) - 3 == 7
     candidates = candidates_of(transactions, 2)
     trials, drawn = 2_000, Counter[tuple[int, ...]]()

@@ -270,21 +270,18 @@ EARLY: list[Row] = [
 ]
 
 
-def filtered_first(batch: Any, roles: Any, source: str) -> Any:
+def filtered_first(batch: Any, roles: Any) -> Any:
     """Broken: the condition is applied before the earliest row is found."""
-    found = record_batches_chosen(batch, roles, source)
+    found = record_batches_chosen(batch, roles)
     return found.filter(pa.compute.greater_equal(found.column(record_batches.SEGMENT), 0))
 
 
 record_batches_chosen = record_batches.chosen
 
 
-def one_unit_a_user(*given: Any) -> Any:
+def one_unit_a_user(rows: Any, labels: Any, times: Any, **more: Any) -> Any:
     """Broken: with --per a user is one unit of a week that two months share."""
-    return of_periods(replace(given[0], per=None), *given[1:])
-
-
-of_periods = transactions._of_periods
+    return transactions.assemble(rows, labels, replace(times, per=None), **more)
 
 
 @pytest.mark.every_case
@@ -292,7 +289,7 @@ of_periods = transactions._of_periods
     ("place", "name", "broken", "which"),
     [
         (record_batches, "chosen", filtered_first, (False, None, "F")),
-        (transactions, "_of_periods", one_unit_a_user, (True, "month", None)),
+        (record_batches, "assemble", one_unit_a_user, (True, "month", None)),
     ],
 )
 def test_that_catches_filters_before_times_and_units_across_months(

@@ -82,14 +82,18 @@ def capped(max_basket: int, max_baskets: int) -> View:
 
 
 CATALOGUE = read_catalogue(LISTED)
+
+
+def in_catalogue(data: Transactions) -> Transactions:
+    return data.recoded(data.vocabulary.codes_in(CATALOGUE), CATALOGUE)
+
+
 VIEWS = {
     "as read": View(lambda data: data, list),
     "one item of a basket": capped(1, 2),
     "one basket": capped(2, 1),
     "two baskets": capped(3, 2),
-    "catalogue": View(
-        lambda data: data.restricted_to(CATALOGUE), lambda unit: reference.listed(unit, LISTED)
-    ),
+    "catalogue": View(in_catalogue, lambda unit: reference.listed(unit, LISTED)),
     "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
     "left out": View(
         lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)
@@ -101,7 +105,7 @@ VIEWS = {
     "united": View(
         lambda data: replace(data, together=True).united(), lambda unit: [frozenset().union(*unit)]
     ),
-    "capped, then catalogue": View(lambda data: data.capped(2, 1).restricted_to(CATALOGUE)),
+    "capped, then catalogue": View(lambda data: in_catalogue(data.capped(2, 1))),
 }
 
 

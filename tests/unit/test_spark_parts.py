@@ -115,13 +115,12 @@ def test_pieces_are_put_together_again(
         data = Transactions(data.offsets, data.items, data.vocabulary, blank=blank)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces_module, "_ENTRIES", entries)
-        rows = list(pieces(data, "shard", 4))
-    assert all(row.column("shard").to_pylist() == [4] for row in rows)
+        rows = list(pieces(data, 4))
+    assert all(row.column("part").to_pylist() == [4] for row in rows)
     found = joined(rows, 10, by_user=data.by_user)
     assert found.units == data.units
-    assert found.offsets.tolist() == data.offsets.tolist()
+    assert found.offsets.tolist() == data.offsets.tolist() + data.blank * [len(data.items)]
     assert found.items.tolist() == data.items.tolist()
-    assert found.blank == data.blank
     if data.unit_offsets is not None and found.unit_offsets is not None:
         assert found.unit_offsets.tolist() == data.unit_offsets.tolist()
     batches = [
@@ -143,7 +142,7 @@ def shards(
     rows: list[list[pa.RecordBatch]] = [[] for _ in bounds[1:]]
     for first in range(parts):
         for row in projected(rank_of, bounds, size, _units(data, range(first, data.units, parts))):
-            rows[row.column("shard")[0].as_py()].append(row)
+            rows[row.column("part")[0].as_py()].append(row)
     made = []
     for own, (low, high) in zip(rows, pairwise(bounds.tolist()), strict=True):
         shard = Shard(joined(own, len(order), by_user=data.by_user), low, high, supports[order])

@@ -311,7 +311,8 @@ def assemble(
     rows = _Collected()
     for chunk in chunks:
         rows.add(chunk, labels)
-    codes, sizes, keys = _emptied(rows.codes), _emptied(rows.lengths), rows.keys
+    codes, sizes = (np.frombuffer(numbers, np.int32) for numbers in (rows.codes, rows.lengths))
+    keys = rows.keys
     basket = np.arange(len(sizes), dtype=np.int32)
     if "baskets" in keys:
         basket = _numbered(keys["baskets"])
@@ -366,8 +367,7 @@ class _Collected:
     """
 
     def __init__(self) -> None:
-        self.codes: list[Codes] = []
-        self.lengths: list[NDArray[np.int32]] = []
+        self.codes, self.lengths = bytearray(), bytearray()
         self.keys = defaultdict[str, list[pa.Array]](list)
         self.blank = self._empty = self._bytes = 0
 
@@ -383,8 +383,8 @@ class _Collected:
         if self._empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
             self.blank += empty
-        self.codes.append(codes)
-        self.lengths.append(lengths)
+        self.codes += codes.data
+        self.lengths += lengths.data
         for name, key in rows.keys.items():
             if pa.types.is_int64(key.type):
                 with suppress(pa.ArrowInvalid):  # some need more

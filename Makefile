@@ -5,9 +5,9 @@ SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-fi
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_private/counting/sums.pxd
+KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_private/counting/sums.pxd fim_private/reading/grouping.pyx
 # A kernel that was built otherwise would be found first.
-EDITABLE = rm -f fim_private/counting/*.so && $(PIP) --editable
+EDITABLE = rm -f fim_private/*/*.so && $(PIP) --editable
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
 .PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
@@ -34,13 +34,13 @@ fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, o
 fuzz-bytes: .venv/installed-fuzz ## Give changed bytes to every reader of files for an hour, in one process (atheris, with coverage)
 	$(BIN)/python scripts/fuzz_bytes.py --seconds 3600
 
-sanitize: .venv/installed-test ## Run the tests of counting with the kernels under address and undefined-behaviour sanitizers
+sanitize: .venv/installed-test ## Run the tests of counting and grouping with the kernels under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
 		$(PIP) --no-deps --target build/sanitize .
-	$(SANITIZED) $(BIN)/python -P -c 'from fim_private.counting import kernel, sums; assert all("build/sanitize" in k.__file__ for k in (kernel, sums))'
+	$(SANITIZED) $(BIN)/python -P -c 'from fim_private.counting import kernel, sums; from fim_private.reading import grouping; assert all("build/sanitize" in k.__file__ for k in (kernel, sums, grouping))'
 	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py \
-		tests/contract/test_weighted_counting.py
+		tests/contract/test_weighted_counting.py tests/unit/test_grouping.py
 
 lint: .venv/installed-lint ## Check style, types, and the prose that people read
 	$(BIN)/ruff check
@@ -94,7 +94,7 @@ docs: .venv/installed-docs ## Build the documentation site in build/site; it nee
 	@echo "open build/site/index.html"
 
 clean: ## Remove the environment and every cache
-	rm -rf .venv build dist *.egg-info fim_private/counting/*.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info fim_private/*/*.c fim_private/*/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

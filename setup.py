@@ -1,5 +1,5 @@
-"""The compiled counters. Without a compiler the installation goes on without it, and numpy
-counts.
+"""The compiled loops of counting and grouping. Without a compiler the installation goes on without
+them, and numpy does their work.
 """
 
 import os
@@ -14,8 +14,8 @@ STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 setup(
     ext_modules=[
         Extension(
-            f"fim_private.counting.{name}",
-            [f"fim_private/counting/{name}.pyx"],
+            f"fim_private.{name.replace('/', '.')}",
+            [f"fim_private/{name}.pyx"],
             depends=["fim_private/counting/sums.pxd"],
             # Aligned to lines of the cache, functions take as long whatever function stands before
             # them.
@@ -24,7 +24,7 @@ setup(
             py_limited_api=STABLE,
             optional=True,
         )
-        for name in ("kernel", "sums")
+        for name in ("counting/kernel", "counting/sums", "reading/grouping")
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
 )

@@ -31,7 +31,11 @@ FOUND = "{semi-skimmed milk, tea bags}"
 LATER = [(3, 12), (3, 13), (3, 14)]  # beside the oldest that is supported
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
-KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
+KERNELS = [
+    "fim_private/counting/kernel",
+    "fim_private/counting/sums",
+    "fim_private/reading/grouping",
+]
 STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
 # What a page of a release is made of.
 PAGE = [

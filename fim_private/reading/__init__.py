@@ -24,6 +24,8 @@ databases            Databases, through their Arrow drivers.
 frames               Purchases in memory: lists, frames, matrices, Arrow objects.
 transactions         Transactions: the one in-memory form of purchases; rows put together to it;
                      units of each segment.
+grouping             The compiled loops that bring rows together to baskets and units.
+portable_grouping    The same in numpy, where there was no compiler.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
 date_columns         Which columns of a table hold times, and how these are written.

@@ -31,7 +31,7 @@ ENTRY = 12
 # for each row or basket: its length, its place among the entries before and after, its size
 ROW = 28
 # for each row with a basket's id or a user: their numbers and order, and what they are sorted by
-KEYED_ROW = 48
+KEYED_ROW = 24
 # so many times the bytes of keys and labels, which are put together, and looked up, at the end
 COPIES = 3
 # for each byte of a line: its tokens, of two bytes at least, as places, codes and rows

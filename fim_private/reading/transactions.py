@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -37,28 +38,13 @@ from fim_private.reading.values import (
     offsets_of,
 )
 
+try:
+    from fim_private.reading import grouping
+except ImportError:  # built without a compiler
+    from fim_private.reading import portable_grouping as grouping  # type: ignore[no-redef]
+
 # So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
-
-
-def canonical_baskets(lengths: Integers, codes: Codes) -> tuple[Int64, Int32]:
-    """Return the lengths and items of baskets as in `Transactions`: no nulls, each item once.
-
-    Args:
-        lengths: How many entries each basket has, (baskets,).
-        codes: The codes of all entries, -1 for a null.
-    """
-    key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
-    is_item = codes >= 0
-    if not is_item.all():
-        key, codes = key[is_item], codes[is_item]
-    key |= codes
-    if not (key[1:] > key[:-1]).all():
-        key.sort()
-        key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
-    items = (key & 0xFFFFFFFF).astype(np.int32)
-    key >>= 32
-    return np.bincount(key, minlength=len(lengths)), items
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +111,8 @@ class Transactions:
 
         codes: the new code of each item, (items,); -1 leaves it out.
         """
-        lengths, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
-        return replace(self, offsets=offsets_of(lengths), items=items, vocabulary=vocabulary)
+        offsets, items = grouping.canonical_baskets(np.diff(self.offsets), codes[self.items])
+        return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
         """Return the same baskets, and a vocabulary, without the items that another lists."""
@@ -145,10 +131,11 @@ class Transactions:
         """
         if not self.together or self.unit_offsets is None:
             return self
-        lengths, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
+        lengths = np.diff(self.offsets[self.unit_offsets])
+        offsets, items = grouping.canonical_baskets(lengths, self.items.copy())
         return replace(
             self,
-            offsets=offsets_of(lengths),
+            offsets=offsets,
             items=items,
             unit_offsets=np.arange(self.units + 1),
             together=False,
@@ -286,7 +273,10 @@ class KeyedRows:
     keys: Mapping[str, Array] = field(default_factory=dict)
 
     def merged(self) -> KeyedRows:
-        """Return rows of one item each in which neighbours with equal keys are one."""
+        """Return rows of one item each in which neighbours with equal keys are one.
+
+        Where that would not make half as many rows of them, they stay as they are.
+        """
         if not self.keys:
             return self
         changed = np.arange(len(self.codes)) == 0
@@ -295,6 +285,8 @@ class KeyedRows:
             ends = numpy_of(pc.run_end_encode(values).run_ends)  # nulls are equal
             changed[ends[:-1]] = True
         starts = np.flatnonzero(changed)
+        if 2 * len(starts) > len(changed):
+            return self
         lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
         places = arrow_of(starts)
         keys = {name: key.take(places) for name, key in self.keys.items()}
@@ -331,10 +323,13 @@ def assemble(
         stay = (segment >= 0) & (place >= 0)
         if user is not None and times.per is not None:
             # In each stretch of time a user is one of their own.
-            user = _numbers_of_pairs(user, periods.numbers(times.per, day) + (1 << 31))
+            stretch = periods.numbers(times.per, day)
+            stretch -= stretch.min(initial=0)
+            user = _numbers_of_pairs(user, stretch.astype(np.int32))
         if user is not None:
-            user = _occurring(user[stay])
-        codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
+            user = grouping.without_gaps(user[stay])
+        codes, sizes = codes[np.repeat(stay, sizes)], sizes[stay]
+        basket = grouping.without_gaps(basket[stay])
         day = day[stay]
         if len(day):
             days = int(day.min()), int(day.max())
@@ -346,11 +341,19 @@ def assemble(
     for block in blocks:
         block[:] = final[block]
     group, unit_offsets = _groups(basket, user, segment)
+    del basket, user  # some hundred megabytes of large files
     if segment is not None:  # all rows of a basket have the same
         segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
         segment_of[group] = segment
         segment = segment_of
-    offsets, items = _in_place(codes, _merged(codes, sizes, group))
+    if (group[1:] >= group[:-1]).all():
+        lengths = np.bincount(group, sizes).astype(np.int64)
+    else:
+        codes, lengths = grouping.brought_together(codes, sizes, group)
+    offsets, items = grouping.canonical_baskets(lengths, codes)
+    # A view keeps all of the codes in memory: that is worth it only if most of them are items.
+    if len(items) <= len(codes) * 3 // 4:
+        items = items.copy()
     return Transactions(
         offsets,
         items,
@@ -370,7 +373,7 @@ def _collected(
     These are the codes of all items, without nulls; how many items each row has; its keys, chunk by
     chunk; and how many rows were left out, which have neither items nor keys.
     """
-    all_codes, all_lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    all_codes, all_lengths = bytearray(), bytearray()
     all_keys = defaultdict[str, list[Array]](list)
     blank = empty = needed = 0
     limit = memory.current()
@@ -385,9 +388,12 @@ def _collected(
         if empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
             blank += without_items
-        all_codes.append(codes)
-        all_lengths.append(lengths)
+        all_codes += codes.data
+        all_lengths += lengths.data
         for name, key in rows.keys.items():
+            if types.is_int64(key.type):
+                with suppress(pa.ArrowInvalid):  # some need more
+                    key = key.cast(pa.int32())
             all_keys[name].append(key)
             # Dictionaries are shared.
             stored = key.indices if types.is_dictionary(key.type) else key
@@ -396,34 +402,15 @@ def _collected(
         limit.check(needed + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
-    return np.concatenate(all_codes), np.concatenate(all_lengths), all_keys, blank
+    codes, lengths = (np.frombuffer(numbers, np.int32) for numbers in (all_codes, all_lengths))
+    return codes, lengths, all_keys, blank
 
 
 def _joined(arrays: Sequence[Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
 
 
-def _in_place(codes: Codes, sizes: Int64) -> tuple[Int64, Int32]:
-    """Return the offsets and the items of baskets, as `canonical_baskets` finds them.
-
-    It does so some baskets at a time, in the memory of the codes and sizes.
-    """
-    ends = offsets_of(sizes)
-    firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], memory.ENTRIES)))
-    count = 0
-    for first, last in pairwise([*firsts.tolist(), len(sizes)]):
-        block = codes[ends[first] : ends[last]]
-        sizes[first:last], items = canonical_baskets(sizes[first:last], block)
-        codes[count : count + len(items)] = items
-        count += len(items)
-    items = codes[:count]
-    # A view keeps all of the codes in memory: that is worth it only if most of them are items.
-    if count <= len(codes) * 3 // 4:
-        items = items.copy()
-    return offsets_of(sizes), items
-
-
-def _earliest(day: Int32, basket: Integers, user: Int32 | None) -> Int32:
+def _earliest(day: Int32, basket: Int32, user: Int32 | None) -> Int32:
     """Return the day of each row: the earliest of all rows of its basket, read or not.
 
     Which that is follows from this basket's rows alone.
@@ -434,20 +421,12 @@ def _earliest(day: Int32, basket: Integers, user: Int32 | None) -> Int32:
     return np.asarray(earliest[number])
 
 
-def _occurring(number: Integers) -> Int32:
-    """Return the same numbers without gaps, in their order: who is left out is no unit."""
-    new = _renumbered(np.bincount(number) > 0)
-    return np.asarray(new[number])
-
-
 def _renumbered(occurs: Mask) -> Int32:
     """Return the new number of each number that occurs, without gaps: (numbers,)."""
     return np.cumsum(occurs, dtype=np.int32) - np.int32(1)
 
 
-def _groups(
-    basket: Integers, user: Int32 | None, segment: Int32 | None
-) -> tuple[Integers, Int64 | None]:
+def _groups(basket: Int32, user: Int32 | None, segment: Int32 | None) -> tuple[Int32, Int64 | None]:
     """Return the basket number of each row, and the first basket of each unit: users, then nobody.
 
     Numbers ascend if rows of a basket are together already: most files need no sort.
@@ -455,42 +434,35 @@ def _groups(
     if user is None and segment is None:
         return basket, None
     if user is None:
-        user = basket.astype(np.int32)
+        user = basket
     if segment is not None:  # a basket is one in each segment
         basket = _numbers_of_pairs(segment, basket)
     # A basket id only holds for its user: another user's rows must not change this one's baskets.
     # Numbered by appearance, a user's baskets are in the order of that user's own rows, whoever
     # else is in the file.
     number = _numbers_of_pairs(user, basket)
-    owner = np.empty(number.max(initial=-1) + 1, dtype=np.int32)
-    owner[number] = user
-    order = np.argsort(owner, kind="stable")
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank[number], offsets_of(np.bincount(owner))
+    return grouping.in_order_of_units(number, user)
 
 
-def _numbers_of_pairs(first: Integers, second: Integers) -> Int32:
+def _numbers_of_pairs(first: Int32, second: Int32) -> Int32:
     """Number distinct pairs of numbers >= 0, in the order in which they first appear."""
-    if len(second) and second.max() < 4 * len(second):
-        rows = np.arange(len(second))
-        first_rows = np.empty(int(second.max()) + 1, dtype=np.int64)
-        first_rows[second[::-1]] = rows[::-1]  # of equal numbers the first is written last
-        first_row = first_rows[second]
-        if (first[first_row] == first).all():  # which pair it is follows from the second number
-            return np.asarray(_renumbered(first_row == rows)[first_row])
+    numbers = grouping.numbers_of_pairs(first, second)
+    if numbers is not None:
+        return numbers
     pairs = (first.astype(np.int64) << 32) | second
     return _numbers_by_appearance(pa.chunked_array([arrow_of(pairs)]))
 
 
-def _units(users: list[Array], basket: Integers) -> Int32:
+def _units(users: list[Array], basket: Int32) -> Int32:
     """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(chunk) for chunk in users])
+    if not nobody.any():
+        return _numbered(users)
     unit = np.empty(len(nobody), dtype=np.int32)
     named = _numbered([chunk.drop_null() for chunk in users])
     users.clear()
     unit[~nobody] = named
-    unit[nobody] = named.max(initial=-1) + 1 + _occurring(basket[nobody])
+    unit[nobody] = named.max(initial=-1) + 1 + grouping.without_gaps(basket[nobody])
     return unit
 
 
@@ -500,15 +472,24 @@ def _numbered(chunks: list[Array]) -> Int32:
     Which numbers are equal follows from the values of the keys alone. Their order does not, and
     nothing may depend on it. The list is emptied.
     """
-    keys = pa.chunked_array([decoded(chunk) for chunk in chunks])
+    decoded_chunks = [decoded(chunk) for chunk in chunks]
     chunks.clear()
+    if any(chunk.type == pa.int64() for chunk in decoded_chunks):  # others were narrowed
+        decoded_chunks = [chunk.cast(pa.int64()) for chunk in decoded_chunks]
+    keys = pa.chunked_array(decoded_chunks)
+    del decoded_chunks
     if not len(keys):  # whose type may be one that Arrow does not compare
         return np.empty(0, dtype=np.int32)
     if types.is_signed_integer(keys.type) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
-        if high - low < 4 * len(keys):
+        if high - low < min(4 * len(keys), 1 << 31):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            return _occurring(_joined(keys.chunks).astype(np.int64) - low)
+            distances, rows = np.empty(len(keys), dtype=np.int32), 0
+            for chunk in keys.chunks:
+                distances[rows : rows + len(chunk)] = numpy_of(chunk).astype(np.int64) - low
+                rows += len(chunk)
+            del keys, chunk
+            return grouping.without_gaps(distances)
     return _numbers_by_appearance(keys)
 
 
@@ -523,19 +504,3 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> Int32:
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
         return np.cumsum(np.concatenate([[False], *changed])[: len(keys)], dtype=np.int32)
     return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
-
-
-def _merged(codes: Codes, sizes: Integers, group: Integers) -> Int64:
-    """Bring the items of each basket together, in place; return how many each basket has.
-
-    group: the number of each row's basket.
-    """
-    if (group[1:] >= group[:-1]).all():
-        return np.bincount(group, sizes).astype(np.int64)
-    key = np.repeat(group, sizes).astype(np.int64)
-    key <<= 32
-    key |= codes
-    key.sort()
-    np.copyto(codes.view(np.uint32), key, casting="unsafe")  # the low half, which is the code
-    key >>= 32
-    return np.bincount(key, minlength=int(group.max()) + 1)

@@ -397,6 +397,7 @@ def mutant(*places: str) -> Callable[[Any], Any]:
 
 numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbered
 units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
+pairs_by_second = transactions.grouping.numbers_of_pairs  # type: ignore[attr-defined]
 cut_to, capped_to = Transactions.cut_to, Transactions.capped
 COUNTED_BY = [
     f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))
@@ -428,6 +429,11 @@ def a_basket_id_is_good_for_all_users(keys: Any) -> Any:
     return numbers_by_appearance(
         pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys
     )
+
+
+@mutant("reading.transactions.grouping.numbers_of_pairs")
+def a_basket_id_belongs_to_its_first_user(first: Any, second: Any) -> Any:
+    return pairs_by_second(np.zeros_like(first), second)
 
 
 @mutant("reading.transactions._units")

@@ -1,0 +1,49 @@
+"""Bringing rows together to baskets and units, compiled from grouping.pyx.
+
+Ranges are the caller's to keep: nothing is checked. Arrays are contiguous; int32 and int64 mean
+numpy arrays of these. All numbers of baskets and units are >= 0. What is returned is new, unless it
+says otherwise.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+
+def without_gaps(numbers: Int32) -> Int32:
+    """Return the same numbers, (rows,) >= 0, in their order and without gaps; overwritten."""
+
+def numbers_of_pairs(first: Int32, second: Int32) -> Int32 | None:
+    """Return the number of each pair, in the order in which they first appear: (rows,) int32.
+
+    None if a pair does not follow from its second number, or if the largest of these is at least
+    four times the number of rows. first, second: (rows,) >= 0.
+    """
+
+def in_order_of_units(baskets: Int32, units: Int32) -> tuple[Int32, Int64]:
+    """Number the baskets in the order of their units, and in each of these in their own order.
+
+    Returns the new number of each row's basket, and the first basket of each unit, and the end,
+    (units + 1,) int64.
+
+    baskets: the basket of each row, (rows,), without gaps; overwritten, in place. units: the unit
+    of each row, (rows,), which is the same for all rows of a basket.
+    """
+
+def brought_together(codes: Int32, sizes: Int32, baskets: Int32) -> tuple[Int32, Int64]:
+    """Return the codes basket by basket, in any order in each, and how many each basket has.
+
+    They are (entries,) int32 and (baskets,) int64.
+
+    codes: those of all rows, (entries,). sizes: how many each row has, (rows,). baskets: the basket
+    of each row, (rows,).
+    """
+
+def canonical_baskets(lengths: Int64, codes: Int32) -> tuple[Int64, Int32]:
+    """Return offsets and items as in `Transactions`: no nulls, and each item once in a basket.
+
+    They are (baskets + 1,) int64 and (items,) int32, a view of codes, which are overwritten.
+
+    lengths: how many codes each basket has, (baskets,). codes: (entries,), -1 for a null.
+    """

@@ -1,0 +1,89 @@
+"""Rows brought together to baskets and units: compiled and in numpy, beside plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fim_private.reading import portable_grouping
+
+MODULES = [portable_grouping]
+try:
+    from fim_private.reading import grouping
+except ImportError:  # built without a compiler
+    pass
+else:
+    MODULES.append(grouping)
+
+numbers = st.lists(st.integers(0, 60), max_size=40)
+rows = st.lists(st.tuples(st.integers(0, 8), st.lists(st.integers(0, 5), max_size=50)), max_size=12)
+
+
+def array(values: Iterable[int]) -> np.ndarray:
+    return np.array([*values], dtype=np.int32)
+
+
+@pytest.mark.parametrize("module", MODULES)
+@given(values=numbers)
+def test_numbers_without_gaps_keep_their_order(module: ModuleType, values: list[int]) -> None:
+    places = {value: place for place, value in enumerate(sorted({*values}))}
+    assert module.without_gaps(array(values)).tolist() == [places[value] for value in values]
+
+
+@pytest.mark.parametrize("module", MODULES)
+@given(pairs=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 50)), max_size=30))
+def test_pairs_are_numbered_where_the_second_number_tells_them(
+    module: ModuleType, pairs: list[tuple[int, int]]
+) -> None:
+    first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    numbered = module.numbers_of_pairs(array(first), array(second))
+    places = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
+    seconds = [number for _, number in places]
+    told = len(seconds) == len({*seconds}) and max(second, default=0) < 4 * len(pairs)
+    assert (numbered is not None) == told
+    if told:
+        assert numbered.tolist() == [places[pair] for pair in pairs]
+
+
+@pytest.mark.parametrize("module", MODULES)
+@given(owners=st.lists(st.integers(0, 5), max_size=20), data=st.data())
+def test_baskets_stand_in_the_order_of_their_units(
+    module: ModuleType, owners: list[int], data: st.DataObject
+) -> None:
+    again = st.lists(st.sampled_from(range(len(owners))), max_size=9) if owners else st.just([])
+    baskets = [*range(len(owners)), *data.draw(again)]
+    order = sorted(range(len(owners)), key=lambda basket: (owners[basket], basket))
+    units = array(owners[basket] for basket in baskets)
+    ranked, first_baskets = module.in_order_of_units(array(baskets), units)
+    assert ranked.tolist() == [order.index(basket) for basket in baskets]
+    held = [owners.count(unit) for unit in range(max(owners, default=-1) + 1)]
+    assert np.diff(first_baskets).tolist() == held
+
+
+@pytest.mark.parametrize("module", MODULES)
+@given(rows=rows)
+def test_rows_of_a_basket_come_together_and_hold_each_item_once(
+    module: ModuleType, rows: list[tuple[int, list[int]]]
+) -> None:
+    baskets, held = [basket for basket, _ in rows], [items for _, items in rows]
+    count = max(baskets, default=-1) + 1
+    expected = [
+        sorted({item for owner, items in rows if owner == basket for item in items})
+        for basket in range(count)
+    ]
+    codes, lengths = module.brought_together(
+        array(item for items in held for item in items), array(map(len, held)), array(baskets)
+    )
+    assert lengths.tolist() == [
+        sum(len(items) for owner, items in rows if owner == basket) for basket in range(count)
+    ]
+    codes[codes == 5] = -1  # a null
+    offsets, items = module.canonical_baskets(lengths, codes)
+    kept = [[item for item in basket if item != 5] for basket in expected]
+    assert [items[a:b].tolist() for a, b in pairwise(offsets)] == kept

@@ -207,7 +207,7 @@ def _named(options: OptionValues) -> OptionValues:
     if "where" in named:
         named["where"] = str(where_of(named["where"]))
     if not options["fold_case"]:
-        named.pop("fold_case", None)
+        del named["fold_case"]
     return named
 
 
@@ -247,8 +247,7 @@ class _Attempt:
     @cached_property
     def reading(self) -> Reading:
         """How to read the source. Raises ParameterError."""
-        options = filled("inspect", InspectOptions, self.named | self.guessed)
-        return reading_of(options)
+        return reading_of(filled("inspect", InspectOptions, self.named | self.guessed))
 
     @cached_property
     def table(self) -> ArrowSource:

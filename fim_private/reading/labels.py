@@ -197,7 +197,7 @@ class Labels:
             lengths = np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64)
             return lengths, self.encode(values.flatten())
         baskets = [basket_of(value) for value in values]
-        lengths = np.array([*map(len, baskets)], dtype=np.int64)
+        lengths = np.fromiter(map(len, baskets), dtype=np.int64)
         return lengths, self._of_objects([*chain.from_iterable(baskets)])
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
@@ -258,7 +258,7 @@ class Labels:
         if not set(map(type, values)) <= {int, str, type(None)}:
             values = [*map(_python_label, values)]
         place = defaultdict[object, int](count().__next__)
-        place_of = np.fromiter(map(place.__getitem__, values), dtype=np.intp, count=len(values))
+        place_of = np.fromiter(map(place.__getitem__, values), dtype=np.intp)
         try:
             distinct = arrow_strings(["" if value is None else str(value) for value in place])
         except UnicodeEncodeError:

@@ -180,7 +180,7 @@ class _Look:
 
     def __call__(self, sample: _Sample) -> None:
         if self.has_look(sample):
-            words = {**_PARAMETERS, "as_lines": sample.as_lines}
+            words = _PARAMETERS | {"as_lines": sample.as_lines}
             raise sample.refusal(self.problem.format_map(words), self.options)
 
 

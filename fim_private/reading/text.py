@@ -255,7 +255,7 @@ def _rows_of_lines(block: bytes, cut: Callable[[str], list[str]], labels: Labels
 
 
 def _rows_of_lists(baskets: Cells, labels: Labels) -> KeyedRows:
-    lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
+    lengths = np.fromiter(map(len, baskets), dtype=np.int64)
     return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])))
 
 

@@ -192,10 +192,11 @@ def _moment(texts: Mapping[str, str]) -> int | None:
         hour = half_day % 12
         if texts["half"] == "pm":
             hour += 12
-    minute, second = numbers["minute"], numbers["second"]
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
-        moment = datetime(year, month, numbers["day"], hour, minute, second, micros)
+        moment = datetime(
+            year, month, numbers["day"], hour, numbers["minute"], numbers["second"], micros
+        )
     except ValueError:
         return None
     return (moment - _EPOCH) // _MICROSECOND

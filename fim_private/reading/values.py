@@ -70,7 +70,7 @@ def arrow_strings(values: Sequence[str]) -> Array:
     Raises UnicodeEncodeError for a lone surrogate.
     """
     encoded = [value.encode() for value in values]
-    offsets = offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
+    offsets = offsets_of(np.fromiter(map(len, encoded), dtype=np.int64))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
 

@@ -457,7 +457,7 @@ def _order(values: Array, literal: Literal, time_format: TimeFormat | None) -> A
             nearest = np.float64(Decimal(literal)).astype(numpy_type(kind))
         return _order_around(values, nearest, nearest)
     if types.is_decimal(kind):
-        return _order_of_texts(values.cast(pa.string()), literal)
+        return _order_of_texts(values, literal)
     return None
 
 
@@ -612,7 +612,7 @@ def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: DataType) -> Ar
 
     Days become times.
     """
-    # There may be no bounds, or they may be no values in Python.
+    # There may be no bounds, or they may be no values in Python, or of a type that numpy has not.
     with suppress(Exception):
         bounds = [column.statistics.min, column.statistics.max]
         if is_time_type(kind):
@@ -620,6 +620,5 @@ def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: DataType) -> Ar
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
         if is_string_type(kind):
             return arrow_strings(bounds)
-        if types.is_integer(kind) or types.is_floating(kind):
-            return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
+        return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
     return None

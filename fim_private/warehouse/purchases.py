@@ -209,21 +209,20 @@ def _refuse_other_notations(session: Session, table: Table, roles: Roles) -> Non
         for literal in test.literals:
             if moment_in(literal) is None:
                 continue
-            notation = _notation(session, table[test.column], test.time_format)
-            if notation is not None and notation.is_refused(test.sign):
+            if _notation(session, table[test.column], test.time_format).is_refused(test.sign):
                 todo = what_to_do(literal, test.time_format)
                 raise other_notation(test, literal, session.name, todo)
     times = roles.times
-    if times is not None:
-        notation = _notation(session, table[times.column], times.format)
-        if notation is not None and notation.is_mostly_other:
-            raise other_format(times, session.name)
+    if times is None:
+        return
+    if _notation(session, table[times.column], times.format).is_mostly_other:
+        raise other_format(times, session.name)
 
 
-def _notation(session: Session, column: Column, time_format: TimeFormat | None) -> Notation | None:
-    """Return how many of the first texts fit a format; None if there is none, or no texts."""
+def _notation(session: Session, column: Column, time_format: TimeFormat | None) -> Notation:
+    """Return how many of the first texts fit a format: 0 of 0 without a format or texts."""
     if time_format is None or not column.type().is_string():
-        return None
+        return Notation(0, 0, 0)
     texts = present(column).name("x").as_table().filter(_.x.notnull()).limit(SAMPLE)
     texts = texts.mutate(fits=moment(texts.x, time_format).notnull())
     is_other = ~_.fits & _.x.re_search("[0-9]") & ~_.x.re_search(_AS_ISO)

@@ -270,8 +270,9 @@ def _numbered(session: Session, rows: Table, codes: Table, roles: Roles) -> tupl
     keys = [name for name in rows.columns if name.startswith("key")]
     items = codes.columns[:-1]
     named = _named_baskets(session, rows, keys, roles)
-    part = _.place if "place" in named.columns else _.part
-    baskets = rows.filter(_.read).inner_join(named, keys).mutate(part=part)
+    # The period of a basket, or the segment of a row.
+    place = _.place if "place" in named.columns else _.part
+    baskets = rows.filter(_.read).inner_join(named, keys).mutate(part=place)
     baskets = baskets.select("unit", "basket", "part", *items)
     entries = _cells(baskets, roles).inner_join(codes, items).drop(*items)
     if segments is not None and segments.most < len(segments.names):

@@ -280,8 +280,8 @@ class _CandidateCounts:
         rows: those with items of candidates.
         """
         sets = candidates.astype(np.int64)
-        others = range(2, candidates.shape[1])
-        columns = {f"i{place}": candidates[:, place] for place in others}
+        beyond_pair = range(2, candidates.shape[1])
+        columns = {f"i{place}": candidates[:, place] for place in beyond_pair}
         columns["place"] = np.arange(start, start + len(sets), dtype=np.int32)
         key, baskets = "item", rows
         if candidates.shape[1] == 1:
@@ -290,7 +290,7 @@ class _CandidateCounts:
             columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
             key, baskets = "pair", self._pairs(rows).rename(pair="place")
         baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
-        for place in others:
+        for place in beyond_pair:
             renamed = {"basket": _.basket, "more": _.times, f"i{place}": _.item}
             further = rows.view().select(renamed)
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])

@@ -372,7 +372,8 @@ def truth(condition: Condition, logic: Logic) -> Any:
         truths = [truth(inner, logic) for inner in condition.conditions]
         if condition.word == "not":
             return negate(truths[0])
-        return reduce(both if condition.word == "and" else either, truths)
+        joined = both if condition.word == "and" else either
+        return reduce(joined, truths)
     compared = partial(logic.compared, condition)
     match condition.sign:
         case "null":
@@ -442,7 +443,9 @@ def _order(values: Array, literal: Literal, time_format: TimeFormat | None) -> A
     moment = moment_in(literal)
     if moment is not None:
         micros = moments(values, time_format)
-        return None if micros is None else _order_around(micros, moment, moment)
+        if micros is None:
+            return None
+        return _order_around(micros, moment, moment)
     if is_text(kind):
         return _order_of_texts(values, literal)
     if isinstance(literal, bool):
@@ -457,7 +460,7 @@ def _order(values: Array, literal: Literal, time_format: TimeFormat | None) -> A
             nearest = np.float64(Decimal(literal)).astype(numpy_type(kind))
         return _order_around(values, nearest, nearest)
     if types.is_decimal(kind):
-        return _order_of_texts(values.cast(pa.string()), literal)
+        return _order_of_texts(values, literal)
     return None
 
 
@@ -585,7 +588,9 @@ def may_pass(condition: Condition | None, bounds: Mapping[str, Array], source: s
             return _UNKNOWN
         least, most = order.to_pylist()
         outcomes = {COMPARE[sign](place, 0) for place in range(least, most + 1)}
-        return _known(outcomes.pop()) if len(outcomes) == 1 else _UNKNOWN
+        if len(outcomes) != 1:
+            return _UNKNOWN
+        return _known(outcomes.pop())
 
     # False means that no row is true, true that none is false.
     return truth(condition, Logic(compared, lambda name: _UNKNOWN))[0].as_py() is not False
@@ -603,8 +608,9 @@ def _compared_between(bounds: Array, sign: str, literal: Literal) -> Array:
     if not is_by_letters or sign != "=" or low < "!" or high >= "\x7f":
         return _UNKNOWN
     text = str(literal).strip()
-    is_possible = low <= text + "\U0010ffff" and text <= high
-    return _UNKNOWN if is_possible else _known(False)
+    if low <= text + "\U0010ffff" and text <= high:
+        return _UNKNOWN
+    return _known(False)
 
 
 def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: DataType) -> Array | None:
@@ -612,7 +618,7 @@ def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: DataType) -> Ar
 
     Days become times.
     """
-    # There may be no bounds, or they may be no values in Python.
+    # There may be no bounds, or they may be no values in Python, or of a type that numpy has not.
     with suppress(Exception):
         bounds = [column.statistics.min, column.statistics.max]
         if is_time_type(kind):
@@ -620,6 +626,5 @@ def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: DataType) -> Ar
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
         if is_string_type(kind):
             return arrow_strings(bounds)
-        if types.is_integer(kind) or types.is_floating(kind):
-            return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
+        return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
     return None

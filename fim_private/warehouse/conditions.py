@@ -139,9 +139,11 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
         for place, directive in enumerate(time_format.parts, 1)
     }
 
-    def number_of(part: str) -> Value:
+    def number_of(directive: str) -> Value:
         """Return the number in a part of the text; 0 for one that the format has not."""
-        return said[part].cast("int64") if part in said else ibis.literal(0, type="int64")
+        if directive not in said:
+            return ibis.literal(0, type="int64")
+        return said[directive].cast("int64")
 
     year, month, number = map(number_of, ("year", "month", "day"))
     if "short year" in said:
@@ -264,7 +266,8 @@ def _with_number(column: Value, sign: str, number: Decimal) -> Value | None:
             return None
         if low != high and sign in _EQUALITIES:  # no whole number is a fraction
             return column.isnull().ifelse(None, sign == "<>")
-        return COMPARE[sign](column, low if sign in ("<=", ">") else high)
+        bound = low if sign in ("<=", ">") else high
+        return COMPARE[sign](column, bound)
     if not kind.is_decimal() or (kind.precision or 0) > 38:
         return None
     decimals = max(kind.scale or 0, -int(number.as_tuple().exponent))

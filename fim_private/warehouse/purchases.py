@@ -209,20 +209,19 @@ def _refuse_other_notations(session: Session, table: Table, roles: Roles) -> Non
         for literal in test.literals:
             if moment_in(literal) is None:
                 continue
-            notation = _notation(session, table[test.column], test.time_format)
-            if notation is not None and notation.is_refused(test.sign):
+            if _notation(session, table[test.column], test.time_format).is_refused(test.sign):
                 raise other_notation(test, literal, session.name)
     times = roles.times
-    if times is not None:
-        notation = _notation(session, table[times.column], times.format)
-        if notation is not None and notation.is_mostly_other:
-            raise other_format(times, session.name)
+    if times is None:
+        return
+    if _notation(session, table[times.column], times.format).is_mostly_other:
+        raise other_format(times, session.name)
 
 
-def _notation(session: Session, column: Column, time_format: TimeFormat | None) -> Notation | None:
-    """Return how many of the first texts fit a format; None if there is none, or no texts."""
+def _notation(session: Session, column: Column, time_format: TimeFormat | None) -> Notation:
+    """Return how many of the first texts fit a format: 0 of 0 without a format or texts."""
     if time_format is None or not column.type().is_string():
-        return None
+        return Notation(0, 0, 0)
     texts = present(column).name("x").as_table().filter(_.x.notnull()).limit(SAMPLE)
     texts = texts.mutate(fits=moment(texts.x, time_format).notnull())
     is_other = ~_.fits & _.x.re_search("[0-9]") & ~_.x.re_search(_AS_ISO)
@@ -270,8 +269,9 @@ def _numbered(session: Session, rows: Table, codes: Table, roles: Roles) -> tupl
     keys = [name for name in rows.columns if name.startswith("key")]
     items = codes.columns[:-1]
     named = _named_baskets(session, rows, keys, roles)
-    part = _.place if "place" in named.columns else _.part
-    baskets = rows.filter(_.read).inner_join(named, keys).mutate(part=part)
+    # The period of a basket, or the segment of a row.
+    place = _.place if "place" in named.columns else _.part
+    baskets = rows.filter(_.read).inner_join(named, keys).mutate(part=place)
     baskets = baskets.select("unit", "basket", "part", *items)
     entries = _cells(baskets, roles).inner_join(codes, items).drop(*items)
     if segments is not None and segments.most < len(segments.names):

@@ -191,8 +191,8 @@ def opened(
     data: object,
     table: str | None,
     options: Reading,
-    queries: list[str] | None = None,
-    dialect: str | None = None,
+    queries: list[str] | None,
+    dialect: str | None,
 ) -> Iterator[tuple[Session, Table]]:
     """Yield a session and the table that a caller names, as long as the context lasts.
 

@@ -61,13 +61,13 @@ class View:
     together: bool
     label: Callable[[int], Item]
 
-    def recoded(self, codes: NDArray[np.integer], count: int, *, merges: bool) -> View:
+    def recoded(self, codes: Int32, count: int, *, merges: bool) -> View:
         """Return the purchases with other codes, (codes,), below count; -1 leaves an item out.
 
         merges: whether two items may get one code.
         """
         items = np.flatnonzero(codes >= 0)
-        columns = {"item": items.astype(np.int32), "code": codes[items].astype(np.int32)}
+        columns = {"item": items.astype(np.int32), "code": codes[items]}
         table = self.session.upload(columns, "codes")
         entries = self.entries.inner_join(table, "item").select("unit", "basket", item="code")
         if merges:
@@ -260,7 +260,7 @@ class _CandidateCounts:
         """Make the table of who holds which of these itemsets, the candidates in their order."""
         session = self.view.session
         codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
-        items = session.upload({"item": codes.astype(np.int32)}, "items")
+        items = session.upload({"item": codes}, "items")
         rows = session.keep(self._rows.semi_join(items, "item"), "rows")
         starts = accumulate(map(len, candidates), initial=0)
         containing = partial(self._containing, rows)
@@ -280,8 +280,8 @@ class _CandidateCounts:
         rows: those with items of candidates.
         """
         sets = candidates.astype(np.int64)
-        others = range(2, candidates.shape[1])
-        columns = {f"i{place}": candidates[:, place] for place in others}
+        beyond_pair = range(2, candidates.shape[1])
+        columns = {f"i{place}": candidates[:, place] for place in beyond_pair}
         columns["place"] = np.arange(start, start + len(sets), dtype=np.int32)
         key, baskets = "item", rows
         if candidates.shape[1] == 1:
@@ -290,7 +290,7 @@ class _CandidateCounts:
             columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
             key, baskets = "pair", self._pairs(rows).rename(pair="place")
         baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
-        for place in others:
+        for place in beyond_pair:
             renamed = {"basket": _.basket, "more": _.times, f"i{place}": _.item}
             further = rows.view().select(renamed)
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])

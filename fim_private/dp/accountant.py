@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from itertools import accumulate
 
 from fim_private.dp.composition import PrivacyBudget, gdp_mu, growth_bound, zcdp_epsilon
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
@@ -39,11 +40,6 @@ class Choices:
     count: int
     epsilon: Fraction
     bounded_range: bool
-
-    @property
-    def basic_epsilon(self) -> Fraction:
-        """The ε that all choices spend together."""
-        return self.count * self.epsilon
 
     @property
     def rho(self) -> Fraction:
@@ -110,7 +106,7 @@ class Step:
     def normal(self) -> Fraction:
         """The μ² of normal noise that is as private as the step may be."""
         if self.epsilon is not None:
-            return gdp_mu(Fraction(self.epsilon), Fraction(self.delta or 0)) ** 2
+            return gdp_mu(self.epsilon, self.delta or _NOTHING) ** 2
         if self.mu_squared is not None:
             return Fraction(self.mu_squared)
         return 2 * Fraction(self.rho or 0)
@@ -156,7 +152,7 @@ def cost_of_steps(
     if budget.rho is None or len(choices) < len(steps):
         return cost
     # Nothing but choices: these also add up by basic composition.
-    basic_epsilon = _total(choice.basic_epsilon for choice in choices)
+    basic_epsilon = _total(choice.count * choice.epsilon for choice in choices)
     return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
 
 
@@ -182,11 +178,6 @@ def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
     costs = [step.zcdp for step in steps]
     delta = names_delta + _total(cost.delta for cost in costs)
     return ZcdpCost(_total(cost.rho for cost in costs), delta)
-
-
-def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:
-    """Return what any (ε, δ)-private release spends in zCDP: ε²/2, δ-approximately."""
-    return ZcdpCost(Fraction(cost.epsilon) ** 2 / 2, cost.delta)
 
 
 def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> PrivacyCost:
@@ -223,7 +214,7 @@ def cost_of_segments(
     if budget.rho is None:
         return total, total_zcdp
     # Both hold; if ρ is divided often, the ε of the whole is the smaller one.
-    converted = budget.cost(Fraction(total_zcdp.delta), normal=False)
+    converted = budget.cost(total_zcdp.delta, normal=False)
     smaller = min(total, converted, key=lambda either: (either.epsilon, either.delta))
     return smaller, total_zcdp
 
@@ -241,16 +232,16 @@ def cost_of_units(
 
     Source: docs/privacy.md, Theorem 30.
     """
-    epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
+    epsilon, delta = units * cost.epsilon, units * cost.delta
     if not apart:
         # δ (1 + e^ε + … + e^{(units-1)ε}), rounded up: any above 0 counts as 1 where that is vast
-        growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
+        growth = growth_bound(cost.epsilon) if epsilon < 700 else None
         if growth is None:
             delta = Fraction(cost.delta > 0)
         else:
             delta = cost.delta * (growth**units - 1) / (growth - 1)
     elif zcdp is not None:
-        names_delta = units * Fraction(zcdp.delta)
+        names_delta = units * zcdp.delta
         if names_delta < delta < 1:
             spare_delta = PrivacyBudget(None, delta).spare_delta(names_delta)
             epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, spare_delta))
@@ -291,7 +282,7 @@ def added(spent: Spent, entries: Iterable[tuple[Reach | None, Mapping[str, Exact
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return the sums of somebody who spent two times, by the names of SUMS."""
-    return {name: earlier[name] + Fraction(later[name]) for name in SUMS}
+    return {name: earlier[name] + later[name] for name in SUMS}
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
@@ -301,8 +292,7 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
     docs/privacy.md, Theorem 29.
     """
     total = dict(spent.get(None, _NO_SUMS))
-    changes: defaultdict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]]
-    changes = defaultdict(list)
+    changes: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = defaultdict(list)
     for reach, sums in spent.items():
         if reach is None:
             continue
@@ -312,11 +302,8 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
         if first <= last:
             changes[partition] += [(first, 1, sums), (last + 1, -1, sums)]
     for days in changes.values():
-        today, most = dict(_NO_SUMS), dict(_NO_SUMS)
         # What ends comes before what begins on the same day.
-        for _, sign, sums in sorted(days, key=lambda change: change[:2]):
-            for name in SUMS:
-                today[name] += sign * sums[name]
-                most[name] = max(most[name], today[name])
-        total = both(total, most)
+        ordered = sorted(days, key=lambda change: change[:2])
+        for name in SUMS:
+            total[name] += max(accumulate(sign * sums[name] for _, sign, sums in ordered))
     return total

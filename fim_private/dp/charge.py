@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.display import JsonObject
-from fim_private.dp.accountant import cost_of_units, zcdp_of_cost
+from fim_private.dp.accountant import cost_of_units
 from fim_private.dp.arguments import short
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
 from fim_private.dp.neighbors import exact_neighbors
@@ -47,10 +47,10 @@ class Span:
         """Whether a user has no more than one unit in it, where a unit is what a user buys in one
         period.
         """
-        days = self.days
-        if self.per is None or days is None:
+        if self.per is None or self.days is None:
             return False
-        return period_at(self.per, days[0]).last == days[1]
+        first, last = self.days
+        return period_at(self.per, first).last == last
 
     @property
     def days(self) -> tuple[int, int] | None:
@@ -222,7 +222,9 @@ def charge_list(
     protected = unit or account.privacy_unit or UNITS[0]
     recorded = {name: _plain(value) for name, value in parameters.items() if value is not None}
     recorded["unit"] = protected
-    zcdp = zcdp_of_cost(cost) if rho is None else ZcdpCost(rho, cost.delta)
+    if rho is None:  # what any (ε, δ)-private release spends, δ-approximately
+        rho = cost.epsilon**2 / 2
+    zcdp = ZcdpCost(rho, cost.delta)
     charge = Charge(
         command, dataset, protected, str(exact_neighbors(neighbors)), cost, zcdp, recorded
     )

@@ -20,7 +20,7 @@ from fim_private.dp.bounds import (
     normal_density,
     quotient,
 )
-from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.cost import Number, PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import (
     EPSILON_RANGE,
     exact_delta,
@@ -45,6 +45,8 @@ _LOG_REACH = 700.0
 # Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would
 # need more digits.
 LARGEST_DELTA = 1 - Fraction(1, 10**30)
+# A float and the Fraction equal to it are not the same epsilon.
+_remembered = lru_cache(maxsize=1 << 10, typed=True)
 _LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
@@ -64,7 +66,7 @@ def _rising_root(function: Callable[[float], float]) -> float:
     return math.exp(high)
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved
     for ρ, rounded down.
@@ -88,7 +90,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(quotient(_TWELVE, numerator / (x * (x + 1))))
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved
     for ε, rounded up.
@@ -151,7 +153,7 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a μ such that μ-GDP certainly implies (epsilon, delta)-privacy: equation (G) solved
     for μ, rounded down.
@@ -177,7 +179,7 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(certified)
 
 
-@lru_cache(maxsize=1 << 10, typed=True)
+@_remembered
 def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for
     ε, rounded up.
@@ -239,9 +241,9 @@ class PrivacyBudget:
     @classmethod
     def of(
         cls,
-        epsilon: float | Fraction | None,
-        delta: float | Fraction,
-        rho: float | Fraction | None,
+        epsilon: Number | None,
+        delta: Number,
+        rho: Number | None,
         *,
         otherwise: float,
     ) -> Self:

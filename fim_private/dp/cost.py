@@ -13,6 +13,9 @@ from typing import Any
 
 from fim_private.dp.bounds import quotient
 
+# As a caller gives it: a float stands for what its digits say.
+Number = float | Fraction
+
 
 class Exact(Fraction):
     """An exact share of a budget: a Fraction that takes a float for the decimal number its digits
@@ -26,7 +29,7 @@ class Exact(Fraction):
 
     __slots__ = ()
 
-    def __new__(cls, value: float | Fraction, denominator: int | None = None) -> Exact:
+    def __new__(cls, value: Number, denominator: int | None = None) -> Exact:
         """Return the value, or value / denominator; a float stands for the decimal number that its
         repr shows.
         """
@@ -85,39 +88,39 @@ def by_digits(value: Any) -> Any:
 _GIVEN_DIGITS, _READ_DIGITS = 8, 3
 
 
-def at_least(value: float | Fraction) -> str:
+def at_least(value: Number) -> str:
     """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to
     6 of them.
     """
     return _written(value, 15, 6, ROUND_CEILING)
 
 
-def at_most(value: float | Fraction) -> str:
+def at_most(value: Number) -> str:
     """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down
     to 6.
     """
     return _written(value, 15, 6, ROUND_FLOOR)
 
 
-def least_in_words(value: float | Fraction) -> str:
+def least_in_words(value: Number) -> str:
     """Write a number of a guarantee for people: as it was given, or with three digits, rounded
     up.
     """
     return _written(value, _GIVEN_DIGITS, _READ_DIGITS, ROUND_CEILING)
 
 
-def most_in_words(value: float | Fraction) -> str:
+def most_in_words(value: Number) -> str:
     """Write what is left of a budget for people: as it was given, or with three digits, rounded
     down.
     """
     return _written(value, _GIVEN_DIGITS, _READ_DIGITS, ROUND_FLOOR)
 
 
-def one_in_words(probability: float | Fraction) -> str:
+def one_in_words(probability: Number) -> str:
     """Write a probability > 0 as "one in 165,000": the number has three digits, and is rounded
     down.
     """
-    odds = math.floor(1 / Fraction(Exact(probability)))
+    odds = math.floor(1 / Exact(probability))
     if odds < 10**_READ_DIGITS:
         return f"one in {odds:,}" if odds else "one"
     unread = odds % 10 ** (len(str(odds)) - _READ_DIGITS)
@@ -132,12 +135,12 @@ def rounded_down(value: Fraction) -> float:
     return nearest if by_digits(nearest) <= value else max(math.nextafter(nearest, -math.inf), 0.0)
 
 
-def rounded_up(value: float | Fraction, digits: int) -> str:
+def rounded_up(value: Number, digits: int) -> str:
     """Write a number with `digits` significant digits, >= 1, rounded up."""
     return _written(value, digits, digits, ROUND_CEILING)
 
 
-def _written(value: float | Fraction, most_digits: int, digits: int, rounding: str) -> str:
+def _written(value: Number, most_digits: int, digits: int, rounding: str) -> str:
     """Write a number exactly if so many digits suffice, else rounded to `digits` of them."""
     exact = Exact(value)
     written = f"{float(exact):.{most_digits}g}"
@@ -158,7 +161,7 @@ class PrivacyCost:
     epsilon: Exact
     delta: Exact
 
-    def __init__(self, epsilon: float | Fraction, delta: float | Fraction) -> None:
+    def __init__(self, epsilon: Number, delta: Number) -> None:
         vars(self).update(epsilon=Exact(epsilon), delta=Exact(delta))
 
 
@@ -173,5 +176,5 @@ class ZcdpCost:
     rho: Exact
     delta: Exact
 
-    def __init__(self, rho: float | Fraction, delta: float | Fraction) -> None:
+    def __init__(self, rho: Number, delta: Number) -> None:
         vars(self).update(rho=Exact(rho), delta=Exact(delta))

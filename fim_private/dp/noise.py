@@ -28,7 +28,6 @@ from fim_private.dp.bounds import (
     exp_bounds,
     least_integer,
     normal_tail,
-    precisions,
     root,
 )
 from fim_private.errors import ParameterError, parameter, shown
@@ -101,7 +100,7 @@ class Randomness:
             pass
         return value
 
-    def words(self, count: int, width: int) -> NDArray[np.unsignedinteger]:
+    def words(self, count: int, width: int) -> Integers:
         """Return uniform unsigned integers of `width` bytes each (1, 2, 4 or 8): (count,)."""
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
 
@@ -143,11 +142,12 @@ def uniform_integers(bound: int, size: int, randomness: Randomness) -> Integers:
     count = (bound - 1).bit_length()
     width = next(w for w in (1, 2, 4, 8) if count <= 8 * w)
     mask = (1 << count) - 1
-    values = (randomness.words(size, width) & mask).astype(np.int64)
-    if bound <= mask:  # redraw those that are too large, and only those
-        while (excess := np.flatnonzero(values >= bound)).size:
-            values[excess] = (randomness.words(excess.size, width) & mask).astype(np.int64)
-    return values
+
+    def propose(count: int) -> Proposals:
+        drawn = (randomness.words(count, width) & mask).astype(np.int64)
+        return drawn, drawn < bound
+
+    return _taken(propose, size)
 
 
 def _bernoulli_exp_below_one(
@@ -310,17 +310,16 @@ def _geometric_by_inversion(scale: Fraction, randomness: Randomness) -> int:
     """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
     uniform = UniformReal(randomness)
     unit, steps = scale.as_integer_ratio()
-    for bits in precisions(96):
+    bits = 96
+    while True:
         digits = uniform.digits(bits)
         guess = int((bits * math.log(2) - math.log(max(digits, 1))) * unit / steps)
         for k in range(max(guess - 1, 0), guess + 2):
-            below, above = (
-                exp_bounds((k + 1) * steps, unit, bits),
-                exp_bounds(k * steps, unit, bits),
-            )
-            if below[1] <= digits and digits + 1 <= above[0]:
+            # u is certainly at least e^{-(k+1)/scale}, and below e^{-k/scale}
+            least = exp_bounds((k + 1) * steps, unit, bits)[1]
+            if least <= digits < exp_bounds(k * steps, unit, bits)[0]:
                 return k
-    raise AssertionError("precisions() never ends")  # pragma: no cover
+        bits *= 2
 
 
 # Normal noise rounded to whole numbers: ⌊σZ + 1/2⌋ for a standard normal Z, drawn exactly, and its
@@ -384,9 +383,9 @@ class _Histogram(NamedTuple):
     heights: (256,) float64, p at x = 0, within 2^-53 (relative); NaN for the wide ones.
     """
 
-    cells: NDArray[np.uint8]
+    cells: Integers
     weights: tuple[int, ...]
-    certain: NDArray[np.uint16]
+    certain: Integers
     heights: Floats
 
 
@@ -405,7 +404,7 @@ def _histogram() -> _Histogram:
     ]
     heights = np.full(256, np.nan)
     heights[:_CELLS] = [
-        float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)
+        _HEIGHT * edges[j][0] / (weight << bits) for j, weight in enumerate(weights)
     ]
     cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
     return _Histogram(cells, tuple(weights), certain, heights)
@@ -427,7 +426,7 @@ def rounded_normal(sigma2: Rational, size: int, randomness: Randomness) -> Integ
     return np.concatenate(values)
 
 
-def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> NDArray[np.int64]:
+def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> Integers:
     """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <=
     size.
     """
@@ -457,7 +456,7 @@ def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> NDArray[np
     return np.where(negative, -magnitudes, magnitudes)[taken]
 
 
-def _rounded(place: Floats, more: NDArray[Any] | None, sigma2: Fraction) -> tuple[Floats, Flags]:
+def _rounded(place: Floats, more: Integers | None, sigma2: Fraction) -> tuple[Floats, Flags]:
     """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is
     certain.
 
@@ -476,7 +475,7 @@ def _rounded(place: Floats, more: NDArray[Any] | None, sigma2: Fraction) -> tupl
     return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
 
 
-def _keeps(cells: NDArray[np.uint8], first: NDArray[Any], place: Floats) -> tuple[Flags, Flags]:
+def _keeps(cells: Integers, first: Integers, place: Floats) -> tuple[Flags, Flags]:
     """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and
     whether certainly not.
 
@@ -517,19 +516,22 @@ def _settle(
             for digits in (x.digits(bits), x.digits(bits) + 1)
         ]
 
-    for bits in precisions(_FIRST_BITS):  # until it is decided whether u < p of equation (N)
+    bits = _FIRST_BITS
+    while True:  # until it is decided whether u < p of equation (N)
         near, far = (exp_bounds(*(square / 2).as_integer_ratio(), bits) for square in squares(bits))
         if u.digits(bits) + 1 <= height * far[0]:
             break
         if u.digits(bits) >= height * near[1]:
             return None
-    for bits in precisions(_FIRST_BITS):  # ⌊σz + 1/2⌋ is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋
+        bits *= 2
+    bits = _FIRST_BITS
+    while True:  # ⌊σz + 1/2⌋ is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋
         lower, upper = (
             (math.isqrt(math.floor(4 * sigma2 * square)) + 1) // 2 for square in squares(bits)
         )
         if lower == upper:
             return lower
-    raise AssertionError("precisions() never ends")  # pragma: no cover
+        bits *= 2
 
 
 def _draw(sigma2: Fraction, randomness: Randomness) -> int:
@@ -565,7 +567,7 @@ def least_exceeding(sigma2: Rational, p: Fraction) -> int:
     return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
-def rounded_normal_half_width(sigma2: Rational, confidence: Fraction = Fraction(95, 100)) -> int:
+def rounded_normal_half_width(sigma2: Rational, confidence: Fraction) -> int:
     """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² =
     sigma2.
     """
@@ -585,7 +587,8 @@ def choose_level(
     the intervals between cumulative weights.
     """
     uniform = UniformReal(randomness)
-    for bits in precisions(96 + sum(multiplicities).bit_length()):
+    bits = 96 + sum(multiplicities).bit_length()
+    while True:
         decays = _decays(distances, rate, bits)
         weights = [(m, decays[d]) for m, d in zip(multiplicities, distances, strict=True)]
         lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
@@ -595,7 +598,7 @@ def choose_level(
         chosen = bisect_right(upper, target_lower)  # every weight before it lies below the target
         if chosen < len(lower) and target_upper <= lower[chosen]:
             return chosen
-    raise AssertionError("precisions() never ends")  # pragma: no cover
+        bits *= 2
 
 
 def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> dict[int, Bounds]:

@@ -52,7 +52,10 @@ def certified_epsilon(plan: ReleasePlan) -> list[Fraction]:
         epsilons.append(sum((Fraction(step.epsilon or 0) for step in steps), Fraction(0)))
     if all(step.choices is not None for step in steps):
         epsilons.append(
-            sum((step.choices.basic_epsilon for step in steps if step.choices), Fraction(0))
+            sum(
+                (step.choices.count * step.choices.epsilon for step in steps if step.choices),
+                Fraction(0),
+            )
         )
     if all(step.mu_squared is not None for step in steps):
         mu_squared = sum((Fraction(step.mu_squared or 0) for step in steps), Fraction(0))

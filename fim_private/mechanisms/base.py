@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,7 @@ class Checked:
 
         Raises ParameterError if a public fact that it needs is missing.
         """
+        public = cls.completed(public)
         values = {
             "epsilon": epsilon,
             "delta": delta,
@@ -182,6 +183,13 @@ class Checked:
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each heir is a dataclass
         return cls(**{name: values[name] for name in names if values[name] is not None})
 
+    @classmethod
+    def completed(cls, public: PublicParameters) -> PublicParameters:
+        """Return the public facts with the mechanism's own defaults; ParameterError for a missing
+        one.
+        """
+        return public
+
     @property
     def cost(self) -> PrivacyCost:
         """The (epsilon, delta) that one call of `select` spends."""
@@ -192,14 +200,27 @@ class Checked:
         """The exponent per unit of support, if it chooses by exponential weights."""
         return exponential_rate(self.epsilon, self.neighbors)
 
+    @property
+    def sensitivity(self) -> int:
+        """By how many units one unit can change the difference of two supports: 1 under add-remove,
+        2 under replace-one.
+        """
+        return exact_neighbors(self.neighbors).changed_units
+
 
 @dataclass(frozen=True)
-class RankCapped(Checked):
-    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+class Approximate(Checked):
+    """An (epsilon, delta)-private mechanism."""
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
+
+
+@dataclass(frozen=True)
+class RankCapped(Approximate):
+    """An (epsilon, delta)-private mechanism that looks at the top max_rank itemsets at most."""
+
     max_rank: int = options.MAX_RANK
 
 
@@ -210,7 +231,7 @@ class PurelyPrivate(Checked):
     epsilon: float | Fraction
     neighbors: str = Neighbors.ADD_REMOVE
 
-    delta: ClassVar[int] = 0  # type: ignore[misc]
+    delta = 0
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:

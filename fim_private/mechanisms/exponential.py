@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
 
 import numpy as np
 
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Floats, Randomness, choose_level
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
@@ -94,7 +93,7 @@ class ExponentialWeights(Checked, ABC):
     A candidate is chosen with probability ∝ multiplicity * exp(rate * support).
     """
 
-    _last: ClassVar[int | None] = None  # several selections end once this level is chosen
+    _last: int | None = None  # several selections end once this level is chosen
 
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
@@ -133,10 +132,9 @@ class ExponentialWeights(Checked, ABC):
         exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        named_levels = [candidate.level for candidate in candidates if candidate.level is not None]
-        number = len(named_levels)
-        levels = np.array(named_levels, dtype=np.int64)
-        return OutcomeDistribution(levels, shares[:number], float(shares[number:].sum()))
+        supports = [candidate.level for candidate in candidates if candidate.level is not None]
+        levels, abstain = np.array(supports, dtype=np.int64), float(shares[len(supports) :].sum())
+        return OutcomeDistribution(levels, shares[: len(supports)], abstain)
 
 
 def at_random_rank(
@@ -200,7 +198,7 @@ class Abstaining(ExponentialWeights):
     def heaviness(self) -> Fraction:
         """The number of itemsets that weigh as much as abstaining, divided by M."""
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
+        if self.neighbors == Neighbors.ADD_REMOVE:
             return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
         x = epsilon / 2
         decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
@@ -222,8 +220,7 @@ class Abstaining(ExponentialWeights):
         multiplicity = math.ceil(itemsets * self.heaviness)
         if zeros_left_out and following == 0:
             multiplicity += itemsets
-        above = exact_neighbors(self.neighbors).changed_units
-        return Candidate(None, following + above, multiplicity)
+        return Candidate(None, following + self.sensitivity, multiplicity)
 
 
 class Exponential(ExponentialWeights, PurelyPrivate):
@@ -233,7 +230,7 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     via differential privacy", 2007.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included.
@@ -254,8 +251,8 @@ class NamedExponential(Abstaining):
     units.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
-    _last: ClassVar[int | None] = 0  # the unnamed outcome
+    bounded_range = "Theorem 8"
+    _last = 0  # the unnamed outcome
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -278,7 +275,7 @@ class Choosing(Abstaining):
     the caller ensures it by cutting baskets.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -286,10 +283,8 @@ class Choosing(Abstaining):
     neighbors: str = Neighbors.ADD_REMOVE
 
     @classmethod
-    def from_public(
-        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
-    ) -> Self:
-        """Return the mechanism as `Checked.from_public` does; it needs a cap on baskets."""
+    def completed(cls, public: PublicParameters) -> PublicParameters:
+        """Return them as they are, if they have a cap on baskets that leaves some itemset."""
         if public.max_basket is None:
             raise ParameterError(
                 f"the choosing mechanism needs {parameter('max_basket')}: how many items of a "
@@ -301,7 +296,7 @@ class Choosing(Abstaining):
                 f"{parameter('max_basket')} must be at least the size {size}, "
                 f"not {public.max_basket}"
             )
-        return super().from_public(epsilon, delta, public)
+        return public
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and abstaining; or all of a known universe."""
@@ -322,23 +317,18 @@ class LimitedDomain(Abstaining, RankCapped):
     max_rank it makes abstaining lighter, and the guarantee rests on it.
     """
 
-    bounded_range: ClassVar[str] = "Theorem 8"
+    bounded_range = "Theorem 8"
 
     max_itemsets: int | None = None
 
     @classmethod
-    def from_public(
-        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
-    ) -> Self:
-        """Return the mechanism as `Checked.from_public` does.
+    def completed(cls, public: PublicParameters) -> PublicParameters:
+        """Return them with a max_rank.
 
-        Unless it is given, max_rank is 10,000, or ten times the number of selections if that is
-        more.
+        Unless it is given, it is 10,000, or ten times the number of selections if that is more.
         """
-        if public.max_rank is None:
-            max_rank = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top)
-            public = replace(public, max_rank=max_rank)
-        return super().from_public(epsilon, delta, public)
+        most_ranks = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top)
+        return replace(public, max_rank=public.max_rank or most_ranks)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank itemsets and abstaining; reads the top max_rank + 1 at most."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, chain
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,9 +30,7 @@ from fim_private.dp.bounds import (
     least_integer,
     ln,
     power_bounds,
-    precisions,
 )
-from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.noise import (
     Floats,
     Randomness,
@@ -48,7 +45,6 @@ from fim_private.mechanisms.base import (
     OutcomeDistribution,
     RankCapped,
     Selection,
-    exponential_rate,
 )
 from fim_private.mechanisms.exponential import (
     Candidate,
@@ -255,11 +251,12 @@ class Search:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
         shared = self.noise.draw_shared(randomness)
         uniform = UniformReal(randomness)
-        for bits in precisions(_BITS):
+        bits = _BITS
+        while True:
             digits = uniform.digits(bits)
             with suppress(_NeedsMoreBits):
                 return self._invert((digits, digits + 1), shared, bits)
-        raise AssertionError("precisions() never ends")  # pragma: no cover
+            bits *= 2
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where
@@ -328,8 +325,7 @@ class Search:
         for run in self.runs():
             first = run.first
             while first <= run.last:
-                size = 1 if first <= singles else 1 + first // share
-                last = min(first + size - 1, run.last)
+                last = first if first <= singles else min(first + first // share, run.last)
                 yield Run(first, last, run.next_support)
                 first = last + 1
 
@@ -501,15 +497,15 @@ class TightMargin(RankCapped):
 
     # The shares of epsilon for the noise that all steps share and for that of each step; the rest
     # is for the choice (docs/privacy.md, "The split").
-    shared_share: ClassVar[Fraction] = Fraction(4, 100)
-    step_share: ClassVar[Fraction] = Fraction(8, 100)
+    shared_share = Fraction(4, 100)
+    step_share = Fraction(8, 100)
 
     @property
     def noise(self) -> OneSidedSteps:
         """The noise of the search, whose rank is a private output with the two shares of epsilon
         (Theorem 11).
         """
-        rate = exponential_rate(self.epsilon, self.neighbors)
+        rate = exact_epsilon(self.epsilon) / self.sensitivity
         return OneSidedSteps(rate * self.shared_share, rate * self.step_share)
 
     @property
@@ -520,7 +516,7 @@ class TightMargin(RankCapped):
     @property
     def rate(self) -> Fraction:
         """The exponent of that choice, per unit of support."""
-        return exponential_rate(self.selection_epsilon, self.neighbors)
+        return self.selection_epsilon / self.sensitivity
 
     def choice(self, rank: int) -> LimitedDomain:
         """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""
@@ -540,10 +536,8 @@ class TightMargin(RankCapped):
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
-        rank = self.search(spectrum).draw(randomness)
-        return self.choice(self.last_rank(spectrum) if rank is None else rank).select(
-            spectrum, randomness
-        )
+        rank = self.search(spectrum).draw(randomness) or self.last_rank(spectrum)
+        return self.choice(rank).select(spectrum, randomness)
 
     def distribution(
         self, spectrum: SupportSpectrum, groups: Groups = _GROUPS
@@ -562,8 +556,8 @@ class TightMargin(RankCapped):
         weights = np.array([-(-rank * many // few) for rank in stops], dtype=np.float64)
         if known is None:  # zeros are left out
             weights += np.where(following, 0, np.array([*stops], dtype=np.float64))
-        rate, above = float(self.rate), exact_neighbors(self.neighbors).changed_units
-        bottoms = weights * np.exp(rate * (np.array(following) + above - supports[0]))
+        rate = float(self.rate)
+        bottoms = weights * np.exp(rate * (np.array(following) + self.sensitivity - supports[0]))
         if last == known:  # then all of the universe are candidates, and none abstains
             bottoms[-1] = 0.0
         return at_random_rank(spectrum, stops, rate, bottoms)

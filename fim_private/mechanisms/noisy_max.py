@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,15 +19,13 @@ from fim_private.dp.bounds import (
     laplace_tail_bounds,
     laplace_threshold,
     least_integer,
-    precisions,
 )
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Floats, Randomness, UniformReal, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
-    Checked,
+    Approximate,
     OutcomeDistribution,
     PurelyPrivate,
     Selection,
@@ -63,7 +60,7 @@ _CHUNK = 1 << 20
 class _NoisyMax(PurelyPrivate):
     """A mechanism over a public universe that selects the itemset with the highest key."""
 
-    _name: ClassVar[str]
+    _name: str
 
     @abstractmethod
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
@@ -162,13 +159,14 @@ class _NoisyMax(PurelyPrivate):
         )
         slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
         contenders = [0, *(1 + np.flatnonzero(left <= logarithm + chance + slack)).tolist()]
-        for bits in precisions(96 + max(counts).bit_length()):
+        bits = 96 + max(counts).bit_length()
+        while True:
             bounds = {index: best_key(index, bits) for index in contenders}
             best = max(contenders, key=lambda index: bounds[index][0])
             contenders = [i for i in contenders if i == best or bounds[i][1] >= bounds[best][0]]
             if len(contenders) == 1:
                 return best
-        raise AssertionError("precisions() never ends")  # pragma: no cover
+            bits *= 2
 
 
 def _root_complement(digits: int, count: int, bits: int) -> Bounds:
@@ -184,8 +182,8 @@ def _root_complement(digits: int, count: int, bits: int) -> Bounds:
         root = context.exp(context.divide(logarithm, Decimal(count)))
         return int(context.multiply(root, Decimal(unit)))
 
-    lower = unit - min(floor_of_root(digits + 1) + 2, unit) if digits + 1 < unit else 0
-    return lower, unit - max(floor_of_root(digits) - 1, 0) if digits else unit
+    lower = unit - min(floor_of_root(digits + 1) + 2, unit)
+    return lower, unit - max(floor_of_root(digits) - 1, 0)
 
 
 class MaxOfLaplaces(_NoisyMax):
@@ -197,7 +195,7 @@ class MaxOfLaplaces(_NoisyMax):
     uniformly random order, by a U in [0, 1): the keys are Z - distance + U.
     """
 
-    _name: ClassVar[str] = "max-of-laplaces"
+    _name = "max-of-laplaces"
 
     @cached_property
     def scale(self) -> Fraction:
@@ -259,7 +257,7 @@ class PermuteAndFlip(_NoisyMax):
     t with probability (1 - pt)^m. The keys are minus the arrival times.
     """
 
-    _name: ClassVar[str] = "permute-and-flip"
+    _name = "permute-and-flip"
 
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
@@ -308,7 +306,7 @@ def laplace_tail(k: int, scale: Fraction) -> float:
 
 
 @dataclass(frozen=True)
-class Distance(Checked):
+class Distance(Approximate):
     """The itemset of highest support, if its margin over the second plus noise exceeds a threshold;
     or none.
 
@@ -317,17 +315,6 @@ class Distance(Checked):
     a universe nor a cap on baskets. Of such mechanisms it asks for the smallest margin, but one
     itemset must be alone in front.
     """
-
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.ADD_REMOVE
-
-    @property
-    def sensitivity(self) -> int:
-        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under
-        replace-one.
-        """
-        return exact_neighbors(self.neighbors).changed_units
 
     @property
     def scale(self) -> Fraction:

@@ -42,8 +42,8 @@ def first_accepted(accepted: Sequence[float]) -> list[float]:
 
 def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> list[float]:
     """What validate draws from, with the mechanism and the rounding that it uses."""
-    mechanism, _, step = tuning._rounded_choice(stability, epsilon)
-    steps = scaled(scores, step)
+    mechanism, moved = tuning._rounded_choice(stability, epsilon)
+    steps = scaled(scores, moved / tuning.STEPS)
     rate = float(mechanism.rate)
     return first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
 

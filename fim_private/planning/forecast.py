@@ -311,8 +311,7 @@ def list_gain(
     if units:
         # A request may not go with a list, or a share of the budget be out of range.
         with suppress(ParameterError):
-            listed_request = with_list(request, among)
-            listed = expected_found(listed_request, units, user_items, among)
+            listed = expected_found(with_list(request, among), units, user_items, among)
             without = expected_found(request, units, user_items, among)
     if listed is not None and without is not None:
         is_contradicted = came_out is not None and abs(came_out - without) > _CONTRADICTION

@@ -139,10 +139,9 @@ class Plan(TabularPlan):
         """
         if isinstance(key, int):
             return self.best(key)
-        for mechanism in self.mechanisms:
-            if mechanism.name == key:
-                return mechanism
-        raise KeyError(key)
+        # Of several tops the first.
+        by_name = {planned.name: planned for planned in reversed(self.mechanisms)}
+        return by_name[key]
 
     def best(self, top: int) -> PlannedMechanism:
         """Return the figures of the one recommended for that many, one of `tops`: of those that can

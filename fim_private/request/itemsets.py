@@ -89,15 +89,14 @@ class GivenItemsets:
         return tuple(sorted({len(itemset) for itemset in self.itemsets}))
 
     @classmethod
-    def of(cls, itemsets: Iterable[Collection[Item]]) -> GivenItemsets:
+    def of(cls, itemsets: Collection[Collection[Item]]) -> GivenItemsets:
         """Return them with codes of their own. itemsets: at least one, none of them empty or given
         twice.
         """
-        sets = list(itemsets)
-        labels = dict.fromkeys(item for itemset in sets for item in itemset)
+        labels = dict.fromkeys(item for itemset in itemsets for item in itemset)
         vocabulary, code = mixed_vocabulary([*labels])
         code_of = dict(zip(labels, code.tolist(), strict=True))
-        codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
+        codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in itemsets)
         labels_of = tuple(tuple(map(vocabulary.label, itemset)) for itemset in codes)
         return cls(labels_of, vocabulary, codes)
 

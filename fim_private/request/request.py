@@ -150,8 +150,6 @@ class Request:
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""
-        if releases == 1:
-            return self
         budget = self.budget
         amounts = (
             ("epsilon", budget.epsilon, _LEAST_EPSILON),

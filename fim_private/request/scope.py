@@ -148,12 +148,13 @@ class Scope:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
-        lists = {"basket": [*self.basket], "item": [*self.item], "exclude": [*self.exclude]}
-        values: dict[str, object] = vars(self) | lists
-        if self.catalogue is not None:
-            values["catalogue"] = self.catalogue.to_dict()
-        if self.known_from is not None:
-            values["known_from"] = self.known_from.to_dict()
+        values: dict[str, object] = vars(self) | {
+            "basket": [*self.basket],
+            "item": [*self.item],
+            "exclude": [*self.exclude],
+            "catalogue": self.catalogue and self.catalogue.to_dict(),
+            "known_from": self.known_from and self.known_from.to_dict(),
+        }
         if self.segment is None and self.max_segments == 1:
             values["max_segments"] = None
         if not self.unites:

@@ -338,15 +338,7 @@ class Release(Published):
         """
         if not self.private:
             return words.SEEDED
-        sentence = words.guarantee(
-            self.mechanism,
-            self.cost,
-            self.neighbors,
-            self.privacy_unit,
-            self.missing_user,
-            self.where,
-            self.scope,
-        )
+        sentence = words.guarantee(self.mechanism, self.neighbors, self)
         if self.zcdp is not None:
             approximately = (
                 f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""

@@ -274,15 +274,7 @@ class Vote:
         """The guarantee, in one sentence."""
         if not self.private:
             return words.SEEDED
-        return words.guarantee(
-            "vote",
-            self.cost,
-            self.election.neighbors,
-            self.privacy_unit,
-            self.missing_user,
-            self.where,
-            self.scope,
-        )
+        return words.guarantee("vote", self.election.neighbors, self)
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in JSON (docs/json.md)."""

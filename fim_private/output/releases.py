@@ -120,11 +120,9 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
     """Yield the itemsets of a release, and its rules if there are any."""
     yield bold(release.title)
     if not release.abstained:
-        columns = [*release.columns]
-        rows = [[*release.cells(itemset)] for itemset in release]
+        columns, rows = release.columns, [*map(release.cells, release)]
         if not release.has_supports:
-            columns.append("support")
-            rows = [[*cells, "not released"] for cells in rows]
+            columns, rows = (*columns, "support"), [(*cells, "not released") for cells in rows]
         yield Grid(columns, rows)
         yield from release.certainty
     if rules is not None and len(rules):
@@ -170,7 +168,7 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
 
     spelled: as render_table takes it.
     """
-    first = next(iter(release.by_segment.values()))
+    first, *_ = release.by_segment.values()
     advice = next(_advice(first, spelled), None)
     if advice is None:
         # Advice is reckoned for one request, and a release of several periods has none of its own.

@@ -156,8 +156,8 @@ class Changes(Tabular):
             verdict += ", may be noise"
         difference = ""
         if change.difference is not None:
-            difference = self._signed_percent(change.difference)
-            difference = _BOUND.get(change.change, "") + difference
+            bound = _BOUND.get(change.change, "")
+            difference = f"{bound}{self._signed_percent(change.difference)}"
         interval = ""
         if change.interval is not None:
             interval = " to ".join(self._signed_percent(end) for end in change.interval)

@@ -23,7 +23,6 @@ from fim_private.release.templates import render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _CUT = "…"
 # How wide a letter is at most, in units of the size of letters: Chinese ones, and others.
@@ -429,8 +428,11 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
         return _draw_on(chart, ax)
     above, below = _texts(chart, _POINTS * _INCHES)
     texts = _LETTER_POINTS * len(above) + _SMALL_POINTS * (len(below) + 1)
-    figure = _figure(_AROUND + _height(chart) + _LEADING * texts / _POINTS)
-    new_ax: Axes = figure.subplots()
+    height = _AROUND + _height(chart) + _LEADING * texts / _POINTS
+    new_ax: Axes
+    figure, new_ax = of_matplotlib("matplotlib.pyplot").subplots(
+        figsize=(_INCHES, height), layout="constrained"
+    )
     below += _draw_dots_of(chart, new_ax)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
     figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
@@ -450,12 +452,6 @@ def _texts(chart: BarChart, room: float) -> tuple[list[str], list[str]]:
     )
 
 
-def _figure(height: float) -> Figure:
-    pyplot = of_matplotlib("matplotlib.pyplot")
-    figure: Figure = pyplot.figure(figsize=(_INCHES, height), layout="constrained")
-    return figure
-
-
 def _draw_on(chart: BarChart, ax: Axes) -> Axes:
     """Draw a chart on axes of somebody's figure, with its texts above and below them."""
     above, below = _texts(chart, 0.6 * _POINTS * ax.bbox.width / ax.figure.dpi)
@@ -471,9 +467,14 @@ def _draw_on(chart: BarChart, ax: Axes) -> Axes:
 def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
     """Draw charts one below the other in a new figure of pyplot, and return their axes."""
     heights = [2 * _AROUND + _height(chart) for chart in charts]
-    figure = _figure(sum(heights))
-    axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
-    return [_draw_on(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
+    _, axes = of_matplotlib("matplotlib.pyplot").subplots(
+        len(charts),
+        squeeze=False,
+        height_ratios=heights,
+        figsize=(_INCHES, sum(heights)),
+        layout="constrained",
+    )
+    return [_draw_on(chart, ax) for chart, ax in zip(charts, axes[:, 0], strict=True)]
 
 
 def _height(chart: BarChart) -> float:

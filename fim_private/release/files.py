@@ -100,7 +100,7 @@ class Published(Tabular):
     @property
     def part(self) -> str:
         """What each of several releases is of: a "segment" or a "period"."""
-        first = next(iter(self.by_segment.values()))
+        first, *_ = self.by_segment.values()
         return "period" if first.scope.by is None else "segment"
 
     @abstractmethod

@@ -215,14 +215,6 @@ class Release(Published):
         return self.has_supports and self.units is not None
 
     @property
-    def has_doubts(self) -> bool:
-        """Whether it can be known of itemsets that they may not be among those asked for, whatever
-        came out.
-        """
-        is_ranked = self.has_supports and self.shortfall is not None and self.top > 1
-        return self.min_support is not None or self.counted or is_ranked
-
-    @property
     def size(self) -> int | str:
         """The size of the itemsets, or a range such as "2-4"."""
         return range_of(self.sizes)
@@ -347,15 +339,7 @@ class Release(Published):
         """
         if not self.private:
             return words.SEEDED
-        sentence = words.guarantee(
-            self.mechanism,
-            self.cost,
-            self.neighbors,
-            self.privacy_unit,
-            self.missing_user,
-            self.where,
-            self.scope,
-        )
+        sentence = words.guarantee(self.mechanism, self.neighbors, self)
         if self.zcdp is not None:
             approximately = (
                 f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
@@ -522,7 +506,9 @@ class Release(Published):
                 columns |= _ends(prefix, [itemset.interval for itemset in version])
         if self.has_shares:
             columns["share"] = [self.share_of(itemset) for itemset in itemsets]
-        if self.has_doubts:
+        # Where it can be known that some may not be among those asked for.
+        is_ranked = self.has_supports and self.shortfall is not None and self.top > 1
+        if self.min_support is not None or self.counted or is_ranked:
             columns["doubtful"] = [itemset.doubtful for itemset in itemsets]
         return columns
 
@@ -571,7 +557,7 @@ class Release(Published):
                 raise self._needs_shares()
             of_shares = {"support": shares, "count": columns["support"]}
             of_shares |= _ends("", map(self.share_interval_of, named))
-            if self.has_doubts:
+            if "doubtful" in columns:
                 of_shares["doubtful"] = columns["doubtful"]
             columns = of_shares
         items = [itemset.items or () for itemset in named]

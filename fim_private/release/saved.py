@@ -179,18 +179,17 @@ def _sizes(values: JsonObject) -> tuple[int, ...]:
 
 def _check_itemsets(values: JsonObject) -> None:
     """Check that no itemset comes twice or is empty, and that all have supports, or none has."""
-    seen: set[frozenset[Item] | None] = set()
+    seen: set[frozenset[Item]] = set()
     for name in ("itemsets", "parts", "known"):
         for place, itemset in enumerate(values.get(name, ())):
             with _inside(f"{name}[{place}]"):
-                key = None if itemset.items is None else frozenset(itemset.items)
+                key = frozenset(itemset.items or ())  # empty without a name
                 if key in seen:
                     raise _FieldError("items", "must not be an itemset that comes before")
                 seen.add(key)
-                if key is not None:
+                if itemset.items is not None:
                     _check_itemset(itemset, values, with_size=name == "itemsets")
-        named = {key for key in seen if key is not None}
-        if name == "parts" and name in values and not have_subsets(named):
+        if name == "parts" and name in values and not have_subsets(seen):
             raise _FieldError(name, "must have every subset of the itemsets that is not among them")
 
 

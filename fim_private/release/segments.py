@@ -37,10 +37,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the release of a segment, named as text or as a whole number. Raises KeyError for
         others.
         """
-        release = self.by_segment.get(str(segment))
-        if release is None:
-            raise KeyError(segment)
-        return release
+        return self.by_segment[str(segment)]
 
     @cached_property
     def by_segment(self) -> dict[str, Release]:

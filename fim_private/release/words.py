@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from fim_private.display import MARK, in_braces, printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, rounded_up
+from fim_private.dp.cost import Exact, least_in_words, most_in_words, rounded_up
 from fim_private.dp.neighbors import Neighbors
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
+from fim_private.release.forms import AnyRelease
 from fim_private.request.scope import Scope
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
@@ -110,30 +111,16 @@ def protected(unit: str, missing_user: str | None, per: str | None = None) -> st
     return protected_unit
 
 
-def guarantee(
-    mechanism: str,
-    cost: PrivacyCost,
-    neighbors: str,
-    unit: str,
-    missing_user: str | None,
-    where: str | None,
-    scope: Scope,
-) -> str:
+def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
     """Return the guarantee in one sentence.
 
-    Args:
-        mechanism: The mechanism.
-        cost: What was spent.
-        neighbors: The neighbour relation.
-        unit: The privacy unit.
-        missing_user: The rule for rows without a user.
-        where: The condition that chose rows.
-        scope: What counted.
+    release: A release or a vote, by the mechanism and under the neighbour relation.
     """
-    whom = protected(unit, missing_user, scope.per)
+    cost, scope = release.cost, release.scope
+    whom = protected(release.privacy_unit, release.missing_user, scope.per)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
-        change = f"replacing any one {whom} by any other{_alike(where, scope)}"
+        change = f"replacing any one {whom} by any other{_alike(release.where, scope)}"
     if scope.items_are_public:
         change += f", {SAME_ITEMS},"
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)

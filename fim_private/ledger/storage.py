@@ -385,13 +385,16 @@ def remember(ledger: str, seen: LastSeen) -> bool:
         (reach, [f"{sums[name].numerator:x}/{sums[name].denominator:x}" for name in SUMS])
         for reach, sums in seen.spent.items()
     ]
-    verified = {
-        "terms": seen.terms,
-        "first": seen.first,
-        "unit_columns": seen.unit_columns,
-        "reaches": spent,
+    values = {
+        "entries": seen.entries,
+        "hash": seen.hash,
+        "verified": {
+            "terms": seen.terms,
+            "first": seen.first,
+            "unit_columns": seen.unit_columns,
+            "reaches": spent,
+        },
     }
-    values = {"entries": seen.entries, "hash": seen.hash, "verified": verified}
     return _write(f"{ledger}.json", json.dumps(values))
 
 

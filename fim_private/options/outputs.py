@@ -22,6 +22,8 @@ FORM_OF_ENDING = {
     ".svg": ReleaseFormat.SVG,
 }
 
+Json = Annotated[bool, written("Short for --format json.", must_be_typed=True)]
+
 
 class ReleaseOutput(TypedDict):
     """Where a release is written, and in which form."""
@@ -36,7 +38,7 @@ class ReleaseOutput(TypedDict):
             shown="table",
         ),
     ]
-    json: Annotated[bool, written("Short for --format json.", must_be_typed=True)]
+    json: Json
     output: Annotated[
         Path | None,
         written(
@@ -68,7 +70,7 @@ class TextOutput(TypedDict):
             "table or json (or --json). By default a table, or JSON if --output ends in .json."
         ),
     ]
-    json: Annotated[bool, written("Short for --format json.", must_be_typed=True)]
+    json: Json
     output: Annotated[
         Path | None, written("Write to this file instead of the screen. It ends in .txt or .json.")
     ]

@@ -235,11 +235,11 @@ def cost_of_units(
     epsilon, delta = units * cost.epsilon, units * cost.delta
     if not apart:
         # δ (1 + e^ε + … + e^{(units-1)ε}), rounded up: any above 0 counts as 1 where that is vast
-        growth = growth_bound(cost.epsilon) if epsilon < 700 else None
+        growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
         if growth is None:
             delta = Fraction(cost.delta > 0)
-        else:
-            delta = cost.delta * sum(growth**power for power in range(units))
+        elif growth > 1:
+            delta = cost.delta * (growth**units - 1) / (growth - 1)
     elif zcdp is not None:
         names_delta = units * zcdp.delta
         if names_delta < delta < 1:

@@ -142,12 +142,11 @@ def uniform_integers(bound: int, size: int, randomness: Randomness) -> Integers:
     count = (bound - 1).bit_length()
     width = next(w for w in (1, 2, 4, 8) if count <= 8 * w)
     mask = (1 << count) - 1
-
-    def propose(count: int) -> Proposals:
-        drawn = (randomness.words(count, width) & mask).astype(np.int64)
-        return drawn, drawn < bound
-
-    return _taken(propose, size)
+    values = (randomness.words(size, width) & mask).astype(np.int64)
+    if bound <= mask:  # redraw those that are too large, and only those
+        while (excess := np.flatnonzero(values >= bound)).size:
+            values[excess] = (randomness.words(excess.size, width) & mask).astype(np.int64)
+    return values
 
 
 def _bernoulli_exp_below_one(

@@ -32,7 +32,6 @@ from fim_private.auditing.exact import hockey_stick
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Mechanism, NamedExponential, exponential, margins, registry
-from fim_private.mechanisms.base import exponential_rate
 from fim_private.mechanisms.exponential import Abstaining, Candidate, named
 from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
@@ -323,9 +322,9 @@ def scaled(patch: Patch, _: Mechanism, factor: Fraction, names: str) -> None:
 
 def search_noise(patch: Patch, mechanism: Any, shared: Fraction, step: Fraction) -> None:
     """Of the tight margin: each part of it by a factor."""
-    rate = exponential_rate(mechanism.epsilon, mechanism.neighbors)
-    rates = rate * mechanism.shared_share / shared, rate * mechanism.step_share / step
-    fixed(patch, fim.TightMargin, "noise", OneSidedSteps(*rates))
+    shipped = mechanism.noise
+    noise = OneSidedSteps(shipped.shared_rate / shared, shipped.step_rate / step)
+    fixed(patch, fim.TightMargin, "noise", noise)
 
 
 def no_margin(patch: Patch, _: Mechanism) -> None:

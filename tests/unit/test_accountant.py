@@ -51,12 +51,8 @@ def certified_epsilon(plan: ReleasePlan) -> list[Fraction]:
     if all(step.epsilon is not None for step in steps):
         epsilons.append(sum((Fraction(step.epsilon or 0) for step in steps), Fraction(0)))
     if all(step.choices is not None for step in steps):
-        epsilons.append(
-            sum(
-                (step.choices.count * step.choices.epsilon for step in steps if step.choices),
-                Fraction(0),
-            )
-        )
+        choices = [step.choices for step in steps if step.choices]
+        epsilons.append(sum((each.count * each.epsilon for each in choices), Fraction(0)))
     if all(step.mu_squared is not None for step in steps):
         mu_squared = sum((Fraction(step.mu_squared or 0) for step in steps), Fraction(0))
         epsilons.append(gdp_epsilon(mu_squared, spare))

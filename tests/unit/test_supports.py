@@ -63,10 +63,8 @@ def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_d
     epsilon, delta = Fraction(10) ** magnitude, Fraction(10) ** log_delta
     noise, laplace = (SupportNoise.for_budget(epsilon, each, count) for each in (delta, None))
     gaussian, normal = count / (2 * zcdp_rho(epsilon, delta)), count / gdp_mu(epsilon, delta) ** 2
-    widths = (
-        noisy_supports.gaussian_half_width(gaussian),
-        rounded_normal_half_width(normal, Fraction(95, 100)),
-    )
+    width = rounded_normal_half_width(normal, CONFIDENCE)
+    widths = noisy_supports.gaussian_half_width(gaussian), width
     assert normal < gaussian
     assert (laplace.kind, laplace.parameter) == (NoiseKind.LAPLACE, count / epsilon)
     assert noise.count == laplace.count == count

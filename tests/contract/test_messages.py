@@ -32,7 +32,8 @@ def sources() -> dict[str, ast.Module]:
 # `parameter`, and what hands a name on to it.
 _NAMING = (
     "parameter positive_integer public_integer whole_number exact_fraction exact_share flag "
-    "_within _check _candidates _rational as_list as_rows as_array check_function _numbers _finite"
+    "exact_positive _within _check _candidates as_list as_rows as_array check_function _numbers "
+    "_finite"
 )
 NAMING = {*_NAMING.split()}
 # Parameters that no command has: of functions and classes that are for Python only.

@@ -314,15 +314,17 @@ class Plan(TabularPlan):
         is_capped = spec.basket_cap is BasketCap.NEEDED or (
             has_cap and spec.basket_cap is BasketCap.OPTIONAL
         )
-        has_list = self.universe_size is not None
-        has_typical_basket = self.typical_basket is not None
         needs = (
-            ("catalogue of all items", spec.universe is not UniverseNeed.UNKNOWN, has_list),
+            (
+                "catalogue of all items",
+                spec.universe is not UniverseNeed.UNKNOWN,
+                self.universe_size is not None,
+            ),
             ("public rank cap", spec.rank_cap is RankCap.CANDIDATES, True),  # there is a usual one
             ("cap on basket size", is_capped, has_cap),
             ("cap on baskets per unit", is_capped and self.max_baskets is not None, True),
             ("delta above 0", spec.spends_delta and not self.delta, False),
-            ("items of a typical basket", spec.composed, has_typical_basket),
+            ("items of a typical basket", spec.composed, self.typical_basket is not None),
         )
         return {name: is_there for name, is_needed, is_there in needs if is_needed}
 

@@ -438,11 +438,9 @@ def _universe(values: OptionValues, scope: Scope) -> Universe:
         raise ParameterError(
             f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size"
         )
-    if isinstance(catalogue, Vocabulary):
-        vocabulary = catalogue
-    else:
-        vocabulary = read_catalogue(catalogue, fold_case=scope.fold_case)
-    vocabulary = scope.kept(vocabulary)
+    if not isinstance(catalogue, Vocabulary):
+        catalogue = read_catalogue(catalogue, fold_case=scope.fold_case)
+    vocabulary = scope.kept(catalogue)
     if not len(vocabulary):
         raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
     return Catalogue(vocabulary)

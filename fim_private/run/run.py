@@ -313,7 +313,7 @@ class Run:
             mechanism=mechanism,
             sizes=sizes,
             cost=plan.cost,
-            zcdp=plan.stated_zcdp,
+            zcdp=plan.budget.zcdp(plan.names_delta),
             shares=plan.steps,
             neighbors=neighbors,
             privacy_unit=opened.unit,

@@ -447,8 +447,7 @@ class CustomerPlan(TabularPlan):
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per field."""
-        plain: JsonObject = asdict(self)
-        return plain | {"sizes": list(self.sizes)}
+        return asdict(self)
 
 
 def plan_customers(

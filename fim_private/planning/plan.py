@@ -87,7 +87,7 @@ class PlannedMechanism:
 
     def to_dict(self) -> JsonObject:
         """Return plain values, one key per field."""
-        return asdict(self) | {"needs": list(self.needs), "missing": list(self.missing)}
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -241,10 +241,11 @@ class Plan(TabularPlan):
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per parameter, the mechanisms, recommended and reason."""
-        values = asdict(self) | {"recommended": self.recommended, "reason": self.reason}
-        if not isinstance(self.top, int):
-            values |= {"top": [*self.top], "recommended": [*self.recommended]}
-        return values | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
+        return asdict(self) | {
+            "recommended": self.recommended,
+            "reason": self.reason,
+            "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
+        }
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame, one row per top and mechanism, columns as in

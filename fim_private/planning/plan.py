@@ -334,12 +334,13 @@ class Plan(TabularPlan):
         universe: Universe = UNKNOWN
         if self.universe_size is not None and spec.universe is not UniverseNeed.UNKNOWN:
             universe = SizedUniverse(self.universe_size, is_listed=True)
+        supports_share = spec.supports_share(self.neighbors) if self.supports else Fraction(0)
         return Request(
             Target(self.sizes, top, self.union),
             PublicFacts(universe, self.max_rank, self.max_basket, self.max_baskets),
             Promise.of(vars(self)),
             spec,
-            supports_share=spec.supports_share(self.neighbors) if self.supports else Fraction(0),
+            supports_share=supports_share,
         )
 
     def _reason(self, best: PlannedMechanism) -> str:

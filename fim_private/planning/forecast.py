@@ -24,7 +24,6 @@ from itertools import cycle
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.display import JsonObject, Table, Tabular
@@ -34,7 +33,7 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import exact_delta
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import Levelwise
-from fim_private.levelwise.recipe import GRID, item_threshold
+from fim_private.levelwise.recipe import GRID, Floats, item_threshold
 from fim_private.mechanisms.base import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
@@ -46,7 +45,6 @@ from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
 USUAL_ITEMS, USUAL_TOP = 30.0, 50
-Floats = NDArray[np.float64]
 # on how many are listed selections depend by the logarithm alone
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
@@ -129,7 +127,7 @@ _LEAD_OF_SURE, _SPREAD_OF_SURE = 2.4, 0.8
 _RANKS = 20  # so many ranks stand for all
 
 
-def shop_of(sizes: Sequence[int], users: int, items: float, among: int | None = None) -> Shop:
+def shop_of(sizes: Sequence[int], users: int, items: float, among: int | None) -> Shop:
     """Return a typical shop, as it is for itemsets of these sizes.
 
     users, items, among: as in `expected_found`.
@@ -194,9 +192,7 @@ def with_list(request: Request, items: int | None) -> Request:
     )
 
 
-def expected_found(
-    request: Request, units: int, items: float, among: int | None = None
-) -> float | None:
+def expected_found(request: Request, units: int, items: float, among: int | None) -> float | None:
     """Return an estimate of the share of the true top that is found, in [0, 1].
 
     It is the mean of the sizes asked for. Returns None for mechanisms that "auto" does not choose,
@@ -318,21 +314,17 @@ def list_gain(
         if is_contradicted and came_out == 1:
             return None
         if not is_contradicted:
-            gain = _gain_in_words(request, listed, without)
+            first, second = (f"{100 * share:.0f} %" for share in (listed, without))
+            gain = "A public product list would hardly change what you find here"
+            if listed > without and first != second:
+                target = request.target
+                top = most_frequent([target.top], target.sizes, union=target.union)
+                gain = (
+                    f"With a list of your products you would find about {first} of the {top}, "
+                    f"without it about {second}"
+                )
     return Marked(
         f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
-    )
-
-
-def _gain_in_words(request: Request, listed: float, without: float) -> str:
-    first, second = (f"{100 * share:.0f} %" for share in (listed, without))
-    if listed <= without or first == second:
-        return "A public product list would hardly change what you find here"
-    target = request.target
-    top = most_frequent([target.top], target.sizes, union=target.union)
-    return (
-        f"With a list of your products you would find about {first} of the {top}, without it "
-        f"about {second}"
     )
 
 
@@ -444,8 +436,7 @@ class CustomerPlan(TabularPlan):
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per field."""
-        plain: JsonObject = asdict(self)
-        return plain | {"sizes": list(self.sizes)}
+        return asdict(self)
 
 
 def plan_customers(

@@ -87,7 +87,7 @@ class PlannedMechanism:
 
     def to_dict(self) -> JsonObject:
         """Return plain values, one key per field."""
-        return asdict(self) | {"needs": list(self.needs), "missing": list(self.missing)}
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -241,10 +241,11 @@ class Plan(TabularPlan):
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per parameter, the mechanisms, recommended and reason."""
-        values = asdict(self) | {"recommended": self.recommended, "reason": self.reason}
-        if not isinstance(self.top, int):
-            values |= {"top": [*self.top], "recommended": [*self.recommended]}
-        return values | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
+        return asdict(self) | {
+            "recommended": self.recommended,
+            "reason": self.reason,
+            "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
+        }
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame, one row per top and mechanism, columns as in
@@ -314,15 +315,17 @@ class Plan(TabularPlan):
         is_capped = spec.basket_cap is BasketCap.NEEDED or (
             has_cap and spec.basket_cap is BasketCap.OPTIONAL
         )
-        has_list = self.universe_size is not None
-        has_typical_basket = self.typical_basket is not None
         needs = (
-            ("catalogue of all items", spec.universe is not UniverseNeed.UNKNOWN, has_list),
+            (
+                "catalogue of all items",
+                spec.universe is not UniverseNeed.UNKNOWN,
+                self.universe_size is not None,
+            ),
             ("public rank cap", spec.rank_cap is RankCap.CANDIDATES, True),  # there is a usual one
             ("cap on basket size", is_capped, has_cap),
             ("cap on baskets per unit", is_capped and self.max_baskets is not None, True),
             ("delta above 0", spec.spends_delta and not self.delta, False),
-            ("items of a typical basket", spec.composed, has_typical_basket),
+            ("items of a typical basket", spec.composed, self.typical_basket is not None),
         )
         return {name: is_there for name, is_needed, is_there in needs if is_needed}
 
@@ -331,12 +334,13 @@ class Plan(TabularPlan):
         universe: Universe = UNKNOWN
         if self.universe_size is not None and spec.universe is not UniverseNeed.UNKNOWN:
             universe = SizedUniverse(self.universe_size, is_listed=True)
+        supports_share = spec.supports_share(self.neighbors) if self.supports else Fraction(0)
         return Request(
             Target(self.sizes, top, self.union),
             PublicFacts(universe, self.max_rank, self.max_basket, self.max_baskets),
             Promise.of(vars(self)),
             spec,
-            supports_share=spec.supports_share(self.neighbors) if self.supports else Fraction(0),
+            supports_share=supports_share,
         )
 
     def _reason(self, best: PlannedMechanism) -> str:

@@ -139,7 +139,7 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
     run: list[tuple[int, ...]] = []
     used: set[int] = set()
     for codes in ordered:
-        if run and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
+        if run and len(used) + len({*codes} - used) > _ITEMS_AT_ONCE:
             yield run
             run, used = [], set()
         run.append(codes)

@@ -128,11 +128,6 @@ class ReleasePlan:
         """What all steps spend together in zCDP, however they add up."""
         return zcdp_of_steps(self.steps, self.names_delta)
 
-    @property
-    def stated_zcdp(self) -> ZcdpCost | None:
-        """What is stated in zCDP: the ρ of the budget, if it was given as one."""
-        return self.budget.zcdp(self.names_delta)
-
     def step(self, purpose: str) -> Step | None:
         """Return the first step for a purpose; None if there is none."""
         return next((step for step in self.steps if step.purpose == purpose), None)

@@ -438,11 +438,9 @@ def _universe(values: OptionValues, scope: Scope) -> Universe:
         raise ParameterError(
             f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size"
         )
-    if isinstance(catalogue, Vocabulary):
-        vocabulary = catalogue
-    else:
-        vocabulary = read_catalogue(catalogue, fold_case=scope.fold_case)
-    vocabulary = scope.kept(vocabulary)
+    if not isinstance(catalogue, Vocabulary):
+        catalogue = read_catalogue(catalogue, fold_case=scope.fold_case)
+    vocabulary = scope.kept(catalogue)
     if not len(vocabulary):
         raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
     return Catalogue(vocabulary)
@@ -474,9 +472,10 @@ def _known(
         codes = tuple(sorted(code_of[item] for item in itemset))
         if codes[0] < 0:  # one of its items may not be released
             continue
-        # Of those that are too large the items are known.
-        is_sought = len(codes) <= target.sizes[-1]
-        counted |= dict.fromkeys([codes] if is_sought else ((code,) for code in codes))
+        if len(codes) <= target.sizes[-1]:
+            counted[codes] = None
+        else:  # of larger ones the items are known
+            counted |= dict.fromkeys((code,) for code in codes)
     if not counted:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
     return KnownItemsets(vocabulary, tuple(counted))

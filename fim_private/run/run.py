@@ -295,7 +295,7 @@ class Run:
             threshold=None if least is None else least.threshold(units),
             shortfall=plan.shortfall,
             cost=plan.cost,
-            zcdp=plan.stated_zcdp,
+            zcdp=plan.budget.zcdp(plan.names_delta),
             shares=plan.steps,
             neighbors=spending.promise.neighbors,
             privacy_unit=opened.unit,

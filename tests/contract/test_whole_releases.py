@@ -397,7 +397,7 @@ PURELY_CONCENTRATED = [ask for ask in GIVEN_RHO if isinstance(ask.universe, tupl
 def test_what_needs_no_delta_is_concentrated(ask: Ask, neighbors: oracles.Neighbors) -> None:
     allocation, pairs = ask.allocation(neighbors), all_pairs(ask, neighbors)
     assert ask.rho is not None
-    assert allocation.stated_zcdp == ZcdpCost(ask.rho, 0)
+    assert allocation.budget.zcdp(allocation.names_delta) == ZcdpCost(ask.rho, 0)
     assert sum(Fraction(share.rho or 0) for share in allocation.steps) == ask.rho
     assert excess_of_rho(allocated_plan(ask, neighbors), ask.rho, pairs) <= ERROR
 
@@ -409,7 +409,7 @@ def test_what_needs_no_delta_is_concentrated(ask: Ask, neighbors: oracles.Neighb
 def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> None:
     allocation = ask.allocation(neighbors)
     assert ask.rho is not None
-    assert allocation.stated_zcdp == ZcdpCost(ask.rho, ask.delta / 2)
+    assert allocation.budget.zcdp(allocation.names_delta) == ZcdpCost(ask.rho, ask.delta / 2)
     assert sum(Fraction(share.rho or 0) for share in allocation.steps) == ask.rho
     runs = [
         (1 if is_bounded_range(run.mechanism) else run.count, run.mechanism.cost)

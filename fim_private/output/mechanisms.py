@@ -81,14 +81,17 @@ def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
         names = {"top": top, "mechanism": f"{mark} {mechanism.name}"}
         rows.append(names | _figures(mechanism))
     # Of one itemset there are the needs, and otherwise the tops.
-    hidden = "top" if plan.tops == (1,) else "needs"
+    hidden = "needs"
+    if plan.tops == (1,):
+        hidden = "top"
     titles = [title for title in rows[0] if any(row[title] != "–" for row in rows)]
     columns = [title for title in titles if title != hidden]
+    needs = len(columns) - columns.count("needs")
     return Grid(
         columns,
         [[row[title] for title in columns] for row in rows],
-        text=[place for place, title in enumerate(columns) if title in ("mechanism", "needs")],
-        whole=[place for place, title in enumerate(columns) if title != "needs"],
+        text=(columns.index("mechanism"), needs),
+        whole=range(needs),
         styles=styles,
         ends=last_rows,
     )

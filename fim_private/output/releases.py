@@ -59,10 +59,7 @@ def render_table(
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    every = [*remarks.values()]
-    common = []  # what all of several say, or the only release
-    if every and (len(every) > 1 or len(releases) == 1):
-        common = [line for line in every[0] if all(line in lines for lines in every)]
+    common = _common([*remarks.values()], len(releases))
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
@@ -78,6 +75,13 @@ def render_table(
     return screen.render([*blocks, *sentences])
 
 
+def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
+    """Return the remarks that all of several releases share, or those of the only release."""
+    if not remarks or (len(remarks) == 1 and releases > 1):
+        return []
+    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
+
+
 def _all_advice(
     releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
 ) -> Iterator[str | Text]:
@@ -88,7 +92,19 @@ def _all_advice(
     first, request = releases[0], releases[0].request
     if request is None:  # it was loaded
         return
-    # What would make rules surer, and what would give them lifts.
+    yield from _advice_on_rules(request, rules, first.privacy_unit)
+    if first.privacy_unit == "user":
+        units = first.units
+        if len(releases) > 1:  # a forecast for one segment says nothing about the others
+            units = None
+        came_out = len(first.itemsets) / first.wanted
+        gain = list_gain(request, units=units, came_out=came_out)
+        if gain is not None:
+            yield gain.spelled(option_name)
+
+
+def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Iterator[str]:
+    """Yield what would make rules surer, and what would give them lifts."""
     if any(segment.doubtful.any() for segment in rules):
         fewer = "a smaller --top"
         if request.target.min_support is not None:
@@ -102,18 +118,10 @@ def _all_advice(
             changes.insert(0, f"a higher --supports-share (it was {share:.2g})")
         if request.budget.loss < LARGEST_EPSILON:
             changes.append("a larger budget")
-        more = f"{', '.join(changes)}, or more {first.privacy_unit}s"
+        more = f"{', '.join(changes)}, or more {unit}s"
         yield f"{unsure} would be sure for more rules with {more}."
     if any(not segment.has_lifts for segment in rules):
         yield "--together user gives them lifts."
-    if first.privacy_unit == "user":
-        units = first.units
-        if len(releases) > 1:  # a forecast for one segment says nothing about the others
-            units = None
-        came_out = len(first.itemsets) / first.wanted
-        gain = list_gain(request, units=units, came_out=came_out)
-        if gain is not None:
-            yield gain.spelled(option_name)
 
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:

@@ -50,6 +50,11 @@ def _parquet(release: AnyRelease) -> bytes:
     return bytes(stream.getvalue())
 
 
+def _csv(release: AnyRelease, rules: AnyRules) -> str:
+    rows = release.sheet_rows() if rules is None else rules_rows(rules)
+    return csv_text(rows)
+
+
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
@@ -61,9 +66,7 @@ def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
 # any. JSON and Parquet have the whole release; Parquet has no place for rules.
 CONTENT: Mapping[ReleaseFormat, Callable[[AnyRelease, AnyRules], str | bytes]] = {
     ReleaseFormat.JSON: lambda release, rules: release.to_json(rules, whole=True) + "\n",
-    ReleaseFormat.CSV: lambda release, rules: csv_text(
-        release.sheet_rows() if rules is None else rules_rows(rules)
-    ),
+    ReleaseFormat.CSV: _csv,
     ReleaseFormat.XLSX: _workbook,
     ReleaseFormat.MARKDOWN: lambda release, rules: release.to_markdown(rules),
     ReleaseFormat.PARQUET: lambda release, rules: _parquet(release),

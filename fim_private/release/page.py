@@ -87,7 +87,7 @@ def page(
     checked_title(title)
     whole, releases = release.whole, release.by_segment
     segments = [
-        _Segment(segment, (rules or {}).get(name), number if name else 0)
+        _Segment(segment, (rules or {}).get(name), number * bool(name))
         for number, (name, segment) in enumerate(releases.items(), 1)
     ]
     trend = None
@@ -203,12 +203,16 @@ class _Segment:
     @property
     def heading(self) -> str:
         """The name of the segment; empty for a release of everything."""
-        return self.release.heading if self.number else ""
+        if not self.number:
+            return ""
+        return self.release.heading
 
     @property
     def place(self) -> str:
         """The end of the ids of its elements, which makes them unique."""
-        return f"-{self.number}" if self.number else ""
+        if not self.number:
+            return ""
+        return f"-{self.number}"
 
     @cached_property
     def findings(self) -> Sequence[_Finding]:
@@ -336,13 +340,19 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
     for earlier, later in pairwise(ordered):
         check_alike(earlier, later)
     changes = replace(compared(ordered[0], ordered[-1]), names=(names[0], names[-1]))
+    decimals = max(release.decimals for release in ordered)
+    return _Trend(changes, _lines(ordered, changes), decimals)
+
+
+def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
+    """Return the line of each itemset that has a share in some release."""
     change_of = {frozenset(change.items): change for change in changes}
     items_of = {key: change.items for key, change in change_of.items()}
-    sizes = {size for release in ordered for size in release.sizes}
+    sizes = {size for release in releases for size in release.sizes}
     tables = []
-    for place, release in enumerate(ordered):
+    for place, release in enumerate(releases):
         items_of |= listed(release)
-        x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(ordered) - 1)
+        x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
         table = {}
         for key, itemset in counted(release, sizes).items():
             low, high = release.share_interval_of(itemset) or (0.0, 1.0)
@@ -354,4 +364,4 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
         runs = [[*filter(None, run)] for is_there, run in groupby(points, key=bool) if is_there]
         if runs:
             lines.append(_Line(items, runs, change_of.get(key)))
-    return _Trend(changes, lines, max(release.decimals for release in ordered))
+    return lines

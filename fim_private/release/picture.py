@@ -19,15 +19,7 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
     bars = [_bar(release, itemset, per_cent=per_cent) for itemset in drawn]
-    how_drawn = "The budget of this release is spent all the same."
-    if count and release.has_supports:
-        dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
-        how_drawn = legend_of(dots, bars, f", {release.held}")
-    elif count:
-        how_drawn = (
-            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
-        )
-    notes = [how_drawn, *release.certainty, *release.rows_read]
+    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
     warning = ""
     if release.private:
         notes.append(release.guarantee)
@@ -61,6 +53,18 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
     )
 
 
+def _how_drawn(release: AnyRelease, bars: Sequence[Bar]) -> str:
+    """What the marks of a chart mean, or why it has none."""
+    if not release.itemsets:
+        return "The budget of this release is spent all the same."
+    if not release.has_supports:
+        return (
+            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
+        )
+    dots = f"{words.customers(release.privacy_unit)} with all of the items, as noisy numbers"
+    return legend_of(dots, bars, f", {release.held}")
+
+
 def _leader(release: AnyRelease) -> Itemset | None:
     """The itemset with the highest support released: of two items or more where there is
     one.
@@ -70,12 +74,15 @@ def _leader(release: AnyRelease) -> Itemset | None:
         for itemset in release.itemsets
         if itemset.items and itemset.support is not None and itemset.interval is not None
     ]
-    # Those of several items come first.
     return max(
-        counted,
-        key=lambda itemset: (len(itemset.items or ()) > 1, itemset.support or 0),
+        _of_several_items(counted) or counted,
+        key=lambda itemset: itemset.support or 0,
         default=None,
     )
+
+
+def _of_several_items(itemsets: Sequence[Itemset]) -> list[Itemset]:
+    return [itemset for itemset in itemsets if len(itemset.items or ()) > 1]
 
 
 def _message(release: AnyRelease, leader: Itemset, widest: float, *, per_cent: bool) -> str:
@@ -104,7 +111,7 @@ def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
         return False
     rivals = [itemset for itemset in release.itemsets if itemset is not leader]
     if len(items) > 1:
-        rivals = [rival for rival in rivals if len(rival.items or ()) > 1]
+        rivals = _of_several_items(rivals)
     intervals = [rival.by_itself.interval for rival in rivals]
     return bool(rivals) and all(rival and rival[1] < interval[0] for rival in intervals)
 

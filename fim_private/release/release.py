@@ -215,6 +215,14 @@ class Release(Published):
         return self.has_supports and self.units is not None
 
     @property
+    def has_doubts(self) -> bool:
+        """Whether it can be known of itemsets that they may not be among those asked for, whatever
+        came out.
+        """
+        is_ranked = self.has_supports and self.shortfall is not None and self.top > 1
+        return self.min_support is not None or self.counted or is_ranked
+
+    @property
     def size(self) -> int | str:
         """The size of the itemsets, or a range such as "2-4"."""
         return range_of(self.sizes)
@@ -506,9 +514,7 @@ class Release(Published):
                 columns |= _ends(prefix, [itemset.interval for itemset in version])
         if self.has_shares:
             columns["share"] = [self.share_of(itemset) for itemset in itemsets]
-        # Where it can be known that some may not be among those asked for.
-        is_ranked = self.has_supports and self.shortfall is not None and self.top > 1
-        if self.min_support is not None or self.counted or is_ranked:
+        if self.has_doubts:
             columns["doubtful"] = [itemset.doubtful for itemset in itemsets]
         return columns
 

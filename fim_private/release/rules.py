@@ -523,7 +523,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             f"this release lacks what rules need (supports of all subsets, and the number of "
             f"{unit}s): mine again with {parameter('rules')}"
         )
-    sides = [*_sides_of(itemset.by_itself for itemset in itemsets)]
+    sides = [*_sides_of(itemsets)]
     columns = _columns(sides, known, noise, units, lifts=lifts)
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
@@ -542,10 +542,10 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
 
 
 def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[Sides]:
-    """Yield the two sides of every rule of itemsets that have a support above 0."""
+    """Yield the two sides of every rule of itemsets that have a support above 0 by themselves."""
     for itemset in itemsets:
         items = itemset.items or ()
-        if not itemset.support:
+        if not itemset.by_itself.support:
             continue
         for size in range(1, len(items)):
             for antecedent in combinations(items, size):
@@ -565,8 +565,7 @@ def _columns(
     Args:
         sides: The two sides of each rule.
         known: The itemsets of both sides, and of all their items, with their supports.
-        noise: That of the supports; None if there are no rules.
-        units: The number of units.
+        noise: That of the supports; None if there are no rules. units: Their number.
         lifts: Whether rules have lift.
     """
     noisy_counts = 3 if units.noise is None else 4
@@ -598,7 +597,6 @@ def _columns(
         "support": both,
         **{name: METRICS[name](counts) for name in names},
     }
-    # Between which counts they are, if the number of units is in a slice.
     ranges = [
         (
             _rule_counts(lowest + portion.lower, portion.fewest),

@@ -204,5 +204,5 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
-        rest = f"release[{self.part}]"
-        return Table(self.title, (self.part, *columns), rows, notes, rest, (0, 1))
+        all_of_one = f"release[{self.part}]"
+        return Table(self.title, (self.part, *columns), rows, notes, all_of_one, (0, 1))

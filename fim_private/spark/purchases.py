@@ -70,8 +70,8 @@ PIECES = pa.schema(
 )
 
 
-def pieces(data: Transactions, part: int) -> Batches:
-    """Yield the purchases of a part as rows; nothing of none."""
+def pieces(data: Transactions, place: int) -> Batches:
+    """Yield the purchases of the part at a place as rows; nothing of none."""
     # Here blank baskets have a place, too.
     offsets = np.append(data.offsets, np.full(data.blank, data.offsets[-1]))
     bounds = data.unit_offsets
@@ -83,7 +83,7 @@ def pieces(data: Transactions, part: int) -> Batches:
     for first, last in pairwise([*firsts.tolist(), len(bounds) - 1]):
         ends = offsets[bounds[first] : bounds[last] + 1]
         piece = {
-            PART: part,
+            PART: place,
             "lengths": np.diff(ends).astype(np.int32).tobytes(),
             "items": data.items[ends[0] : ends[-1]].tobytes(),
         }
@@ -92,9 +92,9 @@ def pieces(data: Transactions, part: int) -> Batches:
         yield row_of(PIECES, piece)
 
 
-def mark(cells: Cells, part: int) -> RecordBatch:
-    """Return a row that carries nothing but check cells, for a part."""
-    return row_of(PIECES, {PART: part, CHECK: cells.tobytes()})
+def mark(cells: Cells, place: int) -> RecordBatch:
+    """Return a row that carries nothing but check cells, for the part at a place."""
+    return row_of(PIECES, {PART: place, CHECK: cells.tobytes()})
 
 
 Chunk = TypeVar("Chunk")

@@ -26,13 +26,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import purchases as pieces_module
 from fim_private.spark.dataframes import session, settings_of
-from fim_private.spark.purchases import (
-    ItemCodes,
-    ItemDigests,
-    digest,
-    joined,
-    pieces,
-)
+from fim_private.spark.purchases import ItemCodes, ItemDigests, digest, joined, pieces
 from fim_private.spark.source import projected
 from fim_private.spark.tasks import Checksum, spark_call
 

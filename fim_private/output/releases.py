@@ -25,6 +25,7 @@ from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.groups import itemsets_of
 from fim_private.request.plan import ReleasePlan, shares_in_words, step_in_words
+from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 
 if TYPE_CHECKING:

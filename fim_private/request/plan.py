@@ -178,6 +178,6 @@ class ReleasePlan:
         """The largest shortfall of its selections; None if one of them has none."""
         count = len(self.selections)
         shortfalls = [selection.shortfall(count) for selection in self.selections]
-        if None in shortfalls:
+        if not shortfalls or None in shortfalls:
             return None
         return max(filter(None, shortfalls), default=0)

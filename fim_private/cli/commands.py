@@ -475,7 +475,7 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
     `fim-private mine` and `fim-private count` charge it with --ledger, before they count
-    anything, and refuse what would overspend it.
+    supports, and refuse what would overspend it.
     """
     with writing.destination(None) as write:
         made = fim.Ledger.create(path, **_given(typed)).statement()

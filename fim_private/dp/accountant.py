@@ -70,8 +70,8 @@ class Step:
         rho: What it spends in zCDP.
         mu_squared: What it spends in Gaussian privacy, μ².
         choices: Of a selection: the choices that it is made of.
-        noise_rho: The ρ of its noise, if that noise was chosen with the step. It is then all that
-            the step spends in zCDP.
+        noise_rho: The ρ of its noise, if the plan already settles which noise that is. It is then
+            all that the step spends in zCDP.
     """
 
     purpose: str
@@ -133,7 +133,8 @@ def cost_of_steps(
     Args:
         steps: All steps of a plan.
         composition: How they were given their shares of the budget.
-        budget: The budget of the whole plan. An ε that was given is spent in full.
+        budget: The budget of the whole plan. If steps share ρ or μ², an ε that was given is spent
+            in full.
         names_delta: The part of δ that is for revealing what only one unit has.
     """
     if composition is StepComposition.BASIC:

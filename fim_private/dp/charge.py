@@ -1,7 +1,17 @@
 """What a ledger is charged for one release, and what it says of that charge.
 
-`run/run.py` tells, at its head, when a ledger is charged, and in which order purchases are read,
-charged for and counted. Functions of lists charge by `begin`, before they compute anything.
+What is charged is the cost of the whole release, by its plan: the sum of its steps as (ε, δ), and
+apart from that their sum in zCDP. It follows from public parameters. A release out of which nothing
+comes costs as much. The terms of the ledger say which of the two sums limits its budget.
+
+When: `mine`, `count` and `vote` check the budget before they read purchases. Then they read, write
+the charge to the disk, count supports, and draw noise, in this order (`run/run.py`). If reading
+fails, nothing is charged. After the charge, it stays whatever fails. If it cannot be written,
+LedgerError is raised, and nothing is released. A dry run charges nothing, and neither does a run
+without a ledger. A seed and a ledger are refused together.
+
+Functions of lists, such as `fim.select` and quantiles, have no purchases to read. They check their
+arguments, and `begin` writes the charge before a result is computed.
 """
 
 from __future__ import annotations
@@ -28,10 +38,13 @@ _LONG = 10**18
 
 @dataclass(frozen=True)
 class Span:
-    """The units that a release is of, by time (docs/privacy.md, "Periods").
+    """Which units a release is about, if time divides them (docs/privacy.md, "Periods").
 
-    time, baskets: the columns of times, and of baskets' ids, sorted. per: the kind of period; each
-    holds a unit of a user; None otherwise. period: whose units they are; None for all.
+    Attributes:
+        time: The column of times.
+        baskets: The columns of baskets' ids, sorted.
+        per: The kind of period, such as "month", if a user is another unit in each; else None.
+        period: The period that the release is about; None for all of them.
     """
 
     time: str
@@ -67,10 +80,13 @@ class Span:
 
 
 def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) -> str:
-    """Return in words what it means for a user of many units, each of one such period, that so much
-    is spent on each.
+    """Return in words what is spent on a user who is a unit in each of many periods.
 
-    apart: as in `accountant.cost_of_units`.
+    Args:
+        per: The kind of period.
+        cost: What is spent on each of these units.
+        zcdp: The same in zCDP.
+        apart: Whether no release has two of them, as in `accountant.cost_of_units`.
     """
     units = PERIODS_A_YEAR[per]
     whole = cost_of_units(cost, zcdp, units, apart=apart)
@@ -86,17 +102,17 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
 class Charge:
     """What a release spends, and what may be written down of it.
 
-    All of it is public, and all but the privacy unit is known before purchases are read. If no
-    option names the unit, the columns that are found do.
+    All of it is public. The privacy unit is that of the purchases as they were read; all else is
+    known before.
 
     Attributes:
         command: The command that makes the release, such as "mine".
         dataset: The name of the data set.
         privacy_unit: "basket" or "user".
         neighbors: The neighbour relation.
-        cost: The (ε, δ) that is charged: that of the whole release, or of one period where each
-            period has an entry of its own.
-        zcdp: The same in zCDP.
+        cost: The (ε, δ) that is charged: that of the whole release, or, if each of several periods
+            is charged for itself, of one period.
+        zcdp: What the same steps spend in zCDP. It is a sum of its own, not a conversion.
         parameters: What was asked for, as plain values of JSON without floats.
         unit_columns: The columns that name the privacy unit; None if none does, as for lists.
         span: The period of the units, and the columns that assign it.
@@ -137,7 +153,7 @@ class Charged:
     """What an account says once a release has been charged: its data set, the number of the entry,
     what is left.
 
-    period: whose units this is left of; None for all.
+    period: the period that it is left for; None for all.
     """
 
     dataset: str
@@ -152,8 +168,9 @@ class Charged:
 
 
 def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
-    """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it,
-    a seed among it.
+    """Return the ledger that a caller gave, or None. Raises ParameterError for what contradicts it.
+
+    private: whether noise comes from the operating system: a seed contradicts a ledger.
     """
     if ledger is None:
         if dataset is not None:
@@ -181,14 +198,14 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
 
 
 class Charging(TypedDict, total=False):
-    """What every function of a list takes beside it.
+    """What every function of a list takes besides the list.
 
     ledger, dataset: as in mine; the charge is on the disk before a result is computed, or
     LedgerError is raised.
-    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects,
-    or a basket.
-    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000
-    gives PrivacyWarning.
+    unit: what one value of the list is about, "basket" or "user": unless given, what the ledger
+    protects, or a basket.
+    seed: for tests only, as nothing is private with it. Without it, epsilon above 10 or delta above
+    1/1000 gives PrivacyWarning.
     """
 
     ledger: Any
@@ -208,7 +225,7 @@ def begin(
 ) -> Randomness:
     """Warn of a cost that promises little, charge it, and return the source of randomness.
 
-    It is for what is about to be computed of a list, whose entries are one for each unit. Without a
+    It is for what is about to be computed of a list that has one value for each unit. Without a
     ledger nothing is charged; else the charge is on the disk when this returns. Raises TypeError,
     ParameterError and LedgerError.
 
@@ -217,8 +234,8 @@ def begin(
         neighbors: The neighbour relation.
         cost: What is spent.
         charging: What the caller gave.
-        rho: What it spends in zCDP, beside cost.delta; None for what follows from the cost
-            (docs/privacy.md, "The ledger").
+        rho: What it spends in zCDP, with cost.delta; None for ε²/2, which holds for whatever is
+            (ε, δ)-private (docs/privacy.md, "The ledger").
         **parameters: Its public parameters; None for one that was not given.
     """
     unknown = charging.keys() - Charging.__annotations__.keys()
@@ -242,7 +259,7 @@ def begin(
     protected = unit or account.privacy_unit or UNITS[0]
     recorded = {name: _plain(value) for name, value in parameters.items() if value is not None}
     recorded["unit"] = protected
-    if rho is None:  # what any (ε, δ)-private release spends, δ-approximately
+    if rho is None:
         rho = cost.epsilon**2 / 2
     zcdp = ZcdpCost(rho, cost.delta)
     charge = Charge(

@@ -224,7 +224,8 @@ def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
 # something else. If M̃ is (ε, δ_c)-private, the run is (ε, δ₀ + (1 - δ₀)δ_c)-private; if M̃ is
 # ρ-zCDP, it is δ₀-approximately so (docs/privacy.md, "Mixtures").
 
-# δ₀ as a share of δ if ρ is given: the other half only gives the ε that ρ implies.
+# δ₀ as a share of δ if ρ is given. It does not lower ρ: the other half of δ is only for stating the
+# ε that ρ implies.
 _NAMES_SHARE = Fraction(1, 2)
 
 

@@ -110,8 +110,8 @@ def train_and_validate(
     training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside
         the choice. Without it **the choice alone is charged**, and train has to charge what each of
         its calls spends.
-    charging: as in validate; with training of a the charge is a + epsilon or, without retraining,
-        the larger of a + epsilon / 2 and epsilon. The seed is of the choice alone.
+    charging: as in validate. If training is given, as a, the charge is a + epsilon or, without
+        retraining, the larger of a + epsilon / 2 and epsilon. The seed is of the choice alone.
 
     Let each call of train be (a, 0)-private by itself, for these neighbours. Then for any number of
     candidates, and except for the delta of the stability, the results together are

@@ -33,7 +33,7 @@ from fim_private.levelwise.discovery import (
 )
 from fim_private.levelwise.recipe import (
     GRID,
-    LARGEST_DELTA,
+    LARGEST_ITEMS_DELTA,
     OWN_ITEMS,
     AnyRecipe,
     Floats,
@@ -523,7 +523,7 @@ def levelwise(
     """
     items_delta = None
     if not sought.listed:
-        items_delta = min(budget.delta_for_names(ITEMS_DELTA), LARGEST_DELTA)
+        items_delta = min(budget.delta_for_names(ITEMS_DELTA), LARGEST_ITEMS_DELTA)
     mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
     if threshold:

@@ -115,7 +115,7 @@ def noisy_weights(sums: Int64, variance: Fraction, randomness: Randomness) -> Fl
 
 # Up to this δ the threshold follows from the largest weights that one item, or all items, can have:
 # g(1) <= δ gives T - 1 >= 1.64 σ (Theorem 14).
-LARGEST_DELTA = Fraction(1, 20)
+LARGEST_ITEMS_DELTA = Fraction(1, 20)
 
 
 def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
@@ -130,7 +130,7 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
 
     Args:
         variance: The variance of the noise, in units squared, > 0.
-        delta: The probability, > 0, <= LARGEST_DELTA.
+        delta: The probability, > 0, <= LARGEST_ITEMS_DELTA.
         most: How many items of a unit count, >= 1.
     """
     sigma2 = variance * GRID**2

@@ -70,7 +70,7 @@ class LedgerOptions(TypedDict, total=False):
     ledger: Annotated[
         object,
         budget(
-            "Charge the release to this ledger before the data is used. The ledger refuses what "
+            "Charge the release to this ledger before supports are counted. It refuses what "
             "would overspend it. Make one with `fim-private budget create`.",
             "FILE",
         ),

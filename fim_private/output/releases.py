@@ -296,7 +296,7 @@ def render_release_plan(prepared: Prepared, screen: Screen) -> str:
 
 def _step_cells(plan: ReleasePlan, step: Step) -> tuple[str, ...]:
     """Return the row of a step: its name, its share, what it spends, and its noise or choices."""
-    noise = plan.noise_of(step)
+    noise = plan.widest_noise(step)
     kind, half_width = "rounded normal", ""
     if noise is not None:
         kind = NOISE.get(noise.kind, kind)
@@ -342,10 +342,12 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
             f"δ = {least_in_words(plan.names_delta)} is for the chance that an item is revealed "
             f"which only one {run.unit} has."
         )
+    times = run.reading.times
+    each = " for each period" if times is not None and times.released_apart else ""
     yield (
         f"The release costs ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}. "
         f"A ledger that adds up zCDP is charged ρ = {least_in_words(zcdp.rho)}, "
-        f"δ = {least_in_words(zcdp.delta)}."
+        f"δ = {least_in_words(zcdp.delta)}{each}."
     )
     segments = run.reading.parts
     if segments is not None:

@@ -5,33 +5,42 @@
 
    - Those of levelwise share μ² of Gaussian privacy (docs/privacy.md, Theorem 13).
    - Those of any other mechanism share ρ of zCDP if ρ was given (Theorem 16).
-   - Otherwise they share ε by basic composition. If there is a δ, and every choice bounds the range
-     of its odds, they may share ρ instead: whichever needs less support (Theorem 8).
-   - Given itemsets have no choices. They share ε, or μ² if intervals are narrower with it.
+   - Otherwise they share ε by basic composition. With a δ, mechanisms whose choices have a bounded
+     range (Theorem 8) may share ρ instead. Of the two plans the one that needs less support is
+     taken.
+   - Given itemsets are only counted. These steps share ε, or μ² if intervals are narrower with it
+     or ρ was given.
 
-   A ρ that was given is shared as it is, or as μ² = 2ρ. An (ε, δ) is first converted into the
-   largest ρ or μ² that implies it. Before that a part of δ, δ₀, is set aside where a mechanism may
-   name an item that only one unit has. It bounds the chance of that.
+   A ρ that was given is shared as it is, or as μ² = 2ρ. An (ε, δ) is converted into the largest ρ
+   or μ² that implies it with (δ - δ₀)/(1 - δ₀). Here δ₀ bounds the chance that an item is named
+   which only one unit has. It is δ/10 for levelwise, and 0 if all items are listed; for other
+   mechanisms δ/2 if they spend δ. (If ρ was given, δ₀ is half of δ, and ρ stays as it is.)
 3. Each step gets a share. supports_share and count_share are for the supports and the number of
-   units; the rest is for finding itemsets, in equal parts for several selections. A plan that
-   counts given itemsets has no selection.
+   units; the rest is for finding itemsets, in equal parts for several selections. By default
+   supports get a third, or 10 to 15 % beside levelwise, and the number of units 5 %
+   (`request.request`). If there are segments or periods, the budget was divided among them before.
+   Of δ, under basic composition, supports get their share if normal noise is narrower than Laplace
+   noise. Choices get the rest if they need it.
 4. The noise of a step follows from what it spends, from how many numbers or choices it is for, and
-   from what one unit can change:
+   from what one unit can change. The number k of supports is settled once the itemsets came out:
+   until then a plan only says what they may spend.
 
        k supports or numbers of units   discrete Laplace of scale k/ε, discrete Gaussian of
                                         σ² = k/(2ρ), or rounded normal of σ² = k/μ²
-                                        (`plan.noise_of`, `supports.SupportNoise`). Under
-                                        add-remove two normals give the number of units as well.
+                                        (`plan.noise_of`, `supports.SupportNoise`). A share of ε
+                                        with some δ gets the narrowest of the three. With δ, under
+                                        add-remove, two normals give the number of units as well.
        k choices, one after the other   each with ε/k; of ρ with √(8ρ/k) if their odds have a
                                         bounded range, else √(2ρ/k) (`mechanisms.top_k`). Of ε′,
                                         the exponential mechanism and its kin draw an itemset of
                                         support s by weight exp(ε′s), or exp(ε′s/2) under
                                         replace-one.
-       a count of levelwise             rounded normal of σ² = Δ²/μ², where Δ² is how far a unit
-                                        can move all of its weights (`GaussianBudget.variance`).
+       a count of levelwise             rounded normal of σ² = Δ²/μ², with the μ² of this step. A
+                                        unit moves all of its weights together by Δ at most, in the
+                                        L2 norm (`GaussianBudget.variance`).
 
-Nothing is drawn here. `run.outcome` draws, by the functions of `dp.noise`, from the operating
-system's generator, after the ledger was charged.
+Nothing is drawn here. Mechanisms and `run.outcome` draw, by the functions of `dp.noise`, from the
+operating system's generator, after the ledger was charged.
 """
 
 from __future__ import annotations
@@ -56,14 +65,15 @@ from fim_private.request.plan import ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
 
 _NOTHING = Fraction(0)
-# The share of δ for abstaining, if selections are composed in zCDP.
+# δ₀ as a share of δ, if selections that may name what only one unit has are composed in zCDP.
 _NAMES_SHARE = Fraction(1, 2)
+# A half width from which on supports with noise might not fit in 64 bits.
 _WIDEST = 1 << 56
 _LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
 
 
 def checked_plan(request: Request) -> ReleasePlan:
-    """Return the plan of a request; ParameterError if supports had noise beyond 64 bits."""
+    """Return the plan of a request; ParameterError if noise might leave no support in 64 bits."""
     plan = plan_of(request)
     if plan.half_width(request.target.most_supports) >= _WIDEST:
         raise ParameterError(
@@ -96,7 +106,8 @@ def plan_of(request: Request) -> ReleasePlan:
         return basic
 
     def needed(plan: ReleasePlan) -> float:
-        return max(run.margin for run in plan.top_k_runs) + plan.half_width(request.target.sought)
+        most_supports = request.target.most_supports
+        return max(run.margin for run in plan.top_k_runs) + plan.half_width(most_supports)
 
     return min(basic, _by_zcdp_composition(request, public), key=needed)
 
@@ -128,10 +139,11 @@ def plan_of_given(
             replace(step, epsilon=Exact(budget.epsilon * step.fraction), delta=Exact(0))
             for step in _extra_steps(sizes, 1 - count_share, count_share)
         )
-        if not joint_noise:  # two normals have a plan of their own
+        if not joint_noise:  # joint noise has the Gaussian plan below
             delta = _delta_for_supports(supports, budget.delta, number)
             supports = replace(supports, delta=Exact(delta))
         plans.append(ReleasePlan((supports, *count), budget, StepComposition.BASIC, target))
+    # With one step and δ, the basic plan already has the normal noise of the Gaussian one.
     if budget.epsilon is None or (budget.delta and (with_count or joint_noise)):
         if joint_noise:
             count_share = _NOTHING
@@ -213,7 +225,7 @@ def _by_basic_composition(request: Request, public: Sequence[PublicParameters]) 
         supports_delta = _delta_for_supports(
             Step("supports", (), share, Exact(epsilon * share)),
             budget.delta * share,
-            request.target.sought,
+            request.target.most_supports,
             joint=request.has_joint_noise,
         )
     joint_noise = request.has_joint_noise and supports_delta > 0
@@ -268,12 +280,13 @@ def _by_zcdp_composition(request: Request, public: Sequence[PublicParameters]) -
     if joint_noise:
         request = request.without_count_step()
     budget, number = request.budget, len(public)
-    # Built only to see whether the mechanism spends δ.
+    # Built only to see whether it spends δ: another form of the mechanism may stand in for it.
     whole = registry.build(request.mechanism, budget.loss, budget.delta, public[0])
     names_delta = budget.delta_for_names(_NAMES_SHARE) if whole.cost.delta else _NOTHING
     rho = budget.rho_for_steps(names_delta)
     selection_rho = rho * request.search_share / number
-    if 2 * selection_rho / request.target.top < _LEAST_EPSILON**2:  # the ε of a choice
+    # A choice gets at least ε = √(2ρ/k).
+    if 2 * selection_rho / request.target.top < _LEAST_EPSILON**2:
         raise ParameterError(
             f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "
             f"fewer"

@@ -155,14 +155,14 @@ class ReleasePlan:
             "zcdp": {"rho": float(self.zcdp.rho), "delta": float(self.zcdp.delta)},
             "steps": [
                 {**step.to_dict(), "half_width": noise and noise.half_width}
-                for step, noise in zip(self.steps, map(self.noise_of, self.steps), strict=True)
+                for step, noise in zip(self.steps, map(self.widest_noise, self.steps), strict=True)
             ],
         }
 
-    def noise_of(self, step: Step) -> SupportNoise | None:
-        """Return the noise on each number of a step; None if it releases none.
+    def widest_noise(self, step: Step) -> SupportNoise | None:
+        """Return the noise on each number of a step, if as many as possible are released.
 
-        Supports are taken to be as many as there can be; with fewer they have less noise.
+        Fewer supports have less noise. Returns None for a step that releases no numbers.
         """
         if step.purpose == "supports":
             return self.noise(self.target.most_supports)

@@ -1,29 +1,31 @@
 """Noise on supports and on the number of units, the intervals that follow, and a least support.
 
-How a pair gets its interval:
+How a pair gets its interval, as `run.outcome` carries it out:
 
-1. Once it is settled which k itemsets are measured, `plan.noise_of` chooses one `SupportNoise` for
-   all of them. They are the itemsets to release and, for rules, all of their subsets. The choice
-   rests on k and on public parameters, not on supports. The `half_width` w of the noise is such
-   that one noise value is within it, on either side, with probability 95 % or more.
-2. `release` (or `release_with_units`) adds noise of its own to each true support. After that
+1. Once it is settled which k itemsets are measured, they all get noise of one kind
+   (`SupportNoise`). They are the itemsets selected, their subsets if rules are released, and known
+   itemsets. The plan settles the kind (`plan.noise_of`): discrete Gaussian for a share of ρ,
+   and rounded normal for a share of μ². A share of ε gets the narrowest that it allows. If the
+   number of units comes with the supports (joint noise), there are two normals.
+   The width follows from k and the share, never from a support. One noise value is within the
+   `half_width` w, on either side, with probability 95 % or more.
+2. `release` (or `release_with_units`) adds a draw of its own to each true support. After that
    nothing looks at the data.
 3. `consistent` turns the noisy supports into an estimate and an interval for each itemset. An
    itemset that neither contains another measured one, nor is contained in one, gets its noisy
    support ± w, cut at 0. For any other, D is the smallest noisy support among the itemset and its
    measured subsets. U is the largest among the itemset and its measured supersets.
    The estimate is the middle of D and U, and the interval goes from D - w to U + w. It holds the
-   true support with 95 % probability. (With a noisy number of units, supports come in halves, and
-   `reach` is w in halves.)
+   true support with 95 % probability, for each itemset by itself. That is no promise for the
+   itemsets that come out because the same noise lifted them, as over a least support. Those below
+   a least support are no part of D and U, unless rules need them as subsets.
+   With joint noise, supports are in halves of a unit. There `reach` is the half width in halves,
+   and the ends are rounded inwards.
 4. If levelwise found 20 itemsets or more and left none of them out, and no least support was asked
    for, `pooling` draws the estimates towards what earlier counts predict. The intervals become
-   narrower, and on average 95 % of them hold. Those of step 3, which hold each by itself, are kept
-   beside them, as `exact_interval`. They are exact in their probability; the supports in them are
-   still noisy.
-5. Shares divide by the number of units, and have an interval of their own if that number is noisy
-   (`share_interval`).
-
-`run.outcome` calls these in this order.
+   narrower, and on average 95 % of them hold. The support and interval of step 3, which holds by
+   itself, stay beside them as `exact_support` and `exact_interval`. Rules use these.
+5. The share of a support in a noisy number of units has an interval of its own (`share_interval`).
 """
 
 from __future__ import annotations
@@ -60,15 +62,14 @@ from fim_private.errors import ParameterError, parameter, shown
 #   with μ = gdp_mu(ε, δ).
 #
 # Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024). A unit that is
-# added raises the number n of units by 1, and each x - n/2 by 1/2 or -1/2, which is less than the
-# 1 by which it may raise x. So n is released with normal noise of variance a², and each 2x - n, a
+# added raises the number n of units by 1, and a support x by 1 or not at all. So x - n/2 moves by
+# 1/2 only, up or down. Therefore n is released with normal noise of variance a², and each 2x - n, a
 # whole number, with normal noise of variance 4b². Half their sum is x with noise of variance
-# b² + a²/4. Together they are μ-GDP if
+# b² + a²/4. Together they are μ-GDP if 1/a² + k/(4b²) = μ². Of all such variances
 #
-#     1/a² + k/(4b²) = μ²,    so    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),     (T)
+#     a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²)     (T)
 #
-# which makes b² + a²/4 = ((√k + 1)/(2μ))² as small as can be. All that follows
-# the noise is post-processing.
+# make b² + a²/4 the smallest: ((√k + 1)/(2μ))². All that follows the noise is post-processing.
 
 _Number = TypeVar("_Number", int, float)
 CONFIDENCE = Fraction(95, 100)
@@ -95,11 +96,14 @@ class NoiseKind(StrEnum):
 class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
-    parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units
-    squared; of two normals b².
-    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95
-    %. count: for how many supports, >= 1. of_units: of two normals a², in units squared: the
-    variance of the noise of the number of units; None elsewhere.
+    Attributes:
+        kind: Its distribution.
+        parameter: > 0: the scale of discrete Laplace noise, in units; else the variance, in units
+            squared, which is b² of (T) for two normals.
+        half_width: >= 0, in units: one noise value is within it, on either side, with probability
+            >= 95 %.
+        count: For how many supports it is, >= 1.
+        of_units: For two normals the variance a² of (T) of the number of units; else None.
     """
 
     kind: NoiseKind
@@ -170,9 +174,7 @@ class SupportNoise:
 
     @property
     def steps(self) -> int:
-        """How many steps of the grid, on which noisy supports are, make a unit: two normals are in
-        halves.
-        """
+        """How many steps of noisy supports are a unit: 2 for two normals, which come in halves."""
         return 1 if self.of_units is None else 2
 
     @property
@@ -204,13 +206,17 @@ class SupportNoise:
 
     def reach(self, confidence: Fraction) -> int:
         """Return the same half width in steps of the grid: one a unit, or two with joint noise."""
-        # two rounded normals add up to their rounded sum, or to 1 more or less
+        # The sum of two rounded normals differs from their rounded sum by 1 at most.
         if self.of_units is not None:
             return normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
-        """Return by how many units a 95 % interval is to be widened to have this confidence."""
+        """Return by how many units each end of a 95 % interval moves to have this confidence.
+
+        With two normals that is for a number of units that is given (`UnitCount.slices`). It then
+        may be below 0, since the noise that all supports share is no part of it.
+        """
         if self.of_units is None:
             return self.within(confidence) - self.half_width
         return (self.beside_units.within(confidence) + 1 - self.reach(CONFIDENCE)) / 2
@@ -223,7 +229,7 @@ class SupportNoise:
         """
         if self.of_units is None:
             return 0
-        # Interval ends lose half a unit each by rounding.
+        # Where the ends of two intervals are compared, rounding has taken half a unit from each.
         return max(self.reach(CONFIDENCE) - self.beside_units.half_width - 1, 0)
 
     def share_interval(
@@ -357,26 +363,31 @@ class NoisySupports(NamedTuple):
 
 
 def consistent(
-    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], half_width: int, steps: int = 1
+    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], reach: int, steps: int = 1
 ) -> NoisySupports:
     """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B:
     post-processing.
 
-    itemsets: (k,) sets of items, all different. noisy: (k,) integers; half_width: of their noise,
-    >= 0; both in steps of a grid, 1 or 2 a unit. From halves, estimates are rounded to whole units,
-    a half to the even one. Intervals are rounded inwards, since supports are whole. Raises
-    ValueError if the lengths differ or an itemset is given twice.
-
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest
     among i and its supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w],
-    all cut at 0. Neither D nor U grows from a subset to a superset, so neither do these. As D_i <=
-    noisy_i <= U_i, the interval contains the plain one, and so covers as well.
+    all cut at 0. Neither D nor U grows from a subset to a superset, and so neither does an estimate
+    or an end. As D_i <= noisy_i <= U_i, the interval contains noisy_i ± w, and so covers as well.
+
+    Noisy supports in halves give estimates and ends in whole units. A half is rounded to the even
+    unit in an estimate, and inwards in an interval, as true supports are whole. Raises ValueError
+    if the lengths differ or an itemset is given twice.
+
+    Args:
+        itemsets: (k,) sets of items, all different.
+        noisy: (k,) integers, in units or in halves.
+        reach: The half width w of their noise, >= 0, in the same.
+        steps: 1 for units, 2 for halves.
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
         estimates=tuple(max(0, round(Fraction((low + high) // 2, steps))) for low, high in pairs),
-        lower=tuple(max(0, -((half_width - low) // steps)) for low, _ in pairs),
-        upper=tuple(max(0, (high + half_width) // steps) for _, high in pairs),
+        lower=tuple(max(0, -((reach - low) // steps)) for low, _ in pairs),
+        upper=tuple(max(0, (high + reach) // steps) for _, high in pairs),
     )
 
 
@@ -414,8 +425,8 @@ def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]
                         yield smaller, larger
 
 
-# A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the
-# number with 1 %.
+# The interval of a share holds with 95 % probability if that of the support fails with at most 4 %,
+# and that of the number of units with at most 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
 _SLICES = 16  # of more slices of the number of units the bounds of rules are hardly narrower
 
@@ -472,8 +483,9 @@ class UnitCount:
         ]
 
     def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
-        """Return a 95 % interval of a support's share of all units, 0 to 1, from one with
-        SUPPORT_CONFIDENCE of it.
+        """Return a 95 % interval of a support's share of all units, 0 to 1.
+
+        lowest, highest: an interval of the support that holds with SUPPORT_CONFIDENCE.
         """
         fewest, most = self.within(UNITS_CONFIDENCE)
         highest_share = 1.0

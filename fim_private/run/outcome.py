@@ -252,7 +252,8 @@ class Execution:
         if leaves_out and self.plan.spares_all_for_one:
             leaves_out = all(itemset.doubtful for itemset in candidates)
         clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
-        # Noise that decided which itemsets are left out must not move those that stay.
+        # Where some were left out, their noise selected those that stay: pooled intervals, which
+        # hold on average over all that were found, would not hold for these.
         if least is None and len(clear) == len(named):
             clear = _pooled(measurement, clear, named)
         return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
@@ -288,11 +289,11 @@ class Execution:
     def _reaching(
         self, least: MinSupport, measurement: Measurement, selected: int
     ) -> tuple[list[Itemset], list[Itemset]]:
-        """Return the itemsets that a least support needs, and those of them that reach it.
+        """Return the estimates that are needed with a least support, and the itemsets reaching it.
 
-        The noisy supports decide which these are as they were drawn, before inclusion changes
-        them. The others are needed for subsets alone. An itemset that reaches it is doubtful if the
-        noise may have lifted it there.
+        The noisy supports decide which reach it as they were drawn, before inclusion changes them.
+        Those that do not are dropped first, unless rules need them as subsets. An itemset that
+        reaches it is doubtful if the noise may have lifted it there.
 
         Args:
             least: The least support.

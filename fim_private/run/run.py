@@ -5,24 +5,27 @@ Warnings come before reading, as far as they follow from the request, and else a
 What a release spends follows from its plan, before purchases are read: the accountant adds up the
 steps, in (ε, δ) and in zCDP. A ledger has one entry for a release, or one for each period if it is
 of several. An entry holds both sums, so that a ledger can add up either way. It also holds the
-request, the unit, the neighbour relation, and the columns that name the unit. It names no file,
-segment or item of the data; a condition is kept as it was written. For segments it is the cost of
-all segments in which one unit may count.
+name of the data set, the request, the unit, the neighbour relation, and the columns that name the
+unit. It names no file, segment or item of the data; a condition is kept as it was written. For
+segments it is the cost of all segments in which one unit may count. A release out of which nothing
+comes costs as much.
 
 When (`Run.charged` holds the order):
 
-1. `Run.pending_charge` checks that the budget is enough, before purchases are opened. If it is
+1. `Run.pending_charge` checks that the budget is enough, before purchases are read. If it is
    not, or the release contradicts what the ledger promises, LedgerError is raised, and no release
    is made.
    There is one exception: with items_are_public all items are read before that. They are public
    then, and the plan depends on how many there are.
-2. Purchases are read. That tells whether the unit is a user or a basket. If reading fails, nothing
-   is charged.
-3. The function that `pending_charge` returned charges the ledger on the disk, with that unit. It
-   checks again, for others may have charged it meanwhile.
+2. Purchases are read. That makes sure whether the unit is a user or a basket. If reading fails,
+   nothing is charged.
+3. The function that `pending_charge` returned writes the charge, with that unit, to the ledger on
+   the disk. It checks again, for others may have charged it meanwhile. If the charge cannot be
+   written, LedgerError is raised.
 4. Only then are supports counted, and noise is drawn. If that fails, the charge stays.
 
-Without a ledger in the request nothing is charged. A ledger and a seed are refused together.
+Without a ledger in the request nothing is charged, nor in a dry run. A ledger and a seed are
+refused together.
 Functions of lists, such as `fim.select` and quantiles, charge by `dp.charge.begin` instead:
 they have no purchases to read.
 """
@@ -133,7 +136,7 @@ class Run:
         return Promise.of(self.values, by_user=self.by_user, units_are_chosen=units_are_chosen)
 
     def entry(self, spending: Spending) -> tuple[PrivacyCost, ZcdpCost]:
-        """Return what each entry of a ledger spends: periods that are released have one each."""
+        """Return what one entry of a ledger states: that of one period if each has its own."""
         times = self.reading.times
         if times is not None and times.released_apart:
             return spending.plan.cost, spending.plan.zcdp

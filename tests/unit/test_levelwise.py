@@ -22,7 +22,7 @@ from fim_private.levelwise import levelwise as levelwise_run
 from fim_private.levelwise.discovery import WeightedItemsets, shrunken
 from fim_private.levelwise.recipe import (
     GRID,
-    LARGEST_DELTA,
+    LARGEST_ITEMS_DELTA,
     LARGEST_SIZE,
     Recipe,
     Sought,
@@ -124,7 +124,7 @@ def test_of_nothing_nothing_stands_out() -> None:
 
 
 some_sigmas = st.floats(math.log(0.3), math.log(1e4)).map(math.exp)
-some_deltas = st.floats(math.log(1e-12), math.log(float(LARGEST_DELTA))).map(math.exp)
+some_deltas = st.floats(math.log(1e-12), math.log(float(LARGEST_ITEMS_DELTA))).map(math.exp)
 # What floats may be wrong by in a tail, relatively.
 FLOATS = 1e-9
 

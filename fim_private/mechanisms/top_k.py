@@ -1,4 +1,4 @@
-"""Several selections by one mechanism, composed; how much support a selected one may lack."""
+"""Several choices by one mechanism, composed; how much support a chosen itemset may lack."""
 
 from __future__ import annotations
 
@@ -72,12 +72,14 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
 
 @dataclass(frozen=True)
 class TopK:
-    """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md,
-    Theorem 8).
+    """A selection of up to `count` >= 1 itemsets: as many choices by one mechanism.
 
-    mechanism: of each, with its share of the budget. One that declares its selections bounded-range
-    makes all without replacement until it abstains. Any other is run `count` times, each time
-    without the itemsets selected before.
+    Attributes:
+        mechanism: What makes each choice, with its share of the budget. If it declares its choices
+            bounded-range, it makes all of them without replacement until it abstains. Any other is
+            run `count` times, each time without the itemsets chosen before (docs/privacy.md,
+            Theorem 8).
+        count: How many choices there are.
     """
 
     mechanism: Mechanism
@@ -87,11 +89,11 @@ class TopK:
     def by_basic_composition(
         cls, build: Build, count: int, epsilon: Fraction, delta: Fraction
     ) -> TopK:
-        """Split (epsilon, delta) evenly among `count` >= 1 choices, of what build(epsilon, delta)
-        returns for each.
+        """Split (epsilon, delta) evenly among `count` >= 1 choices.
 
-        Bounded-range choices share one abstention, so that each may have the whole δ (Theorem
-        8).
+        Bounded-range choices share one abstention, so that each has the whole δ (Theorem 8).
+
+        build: returns the mechanism of a choice with some (epsilon, delta).
         """
         mechanism = build(epsilon / count, delta)
         if not is_bounded_range(mechanism):
@@ -102,12 +104,11 @@ class TopK:
     def by_zcdp_composition(
         cls, build: Build, count: int, rho: Fraction, names_delta: Fraction
     ) -> TopK:
-        """Split a zCDP budget of rho > 0 evenly among `count` >= 1 selections, which are
-        names_delta-approximately rho-zCDP.
+        """Split a zCDP budget of rho > 0 evenly among `count` >= 1 choices.
 
-        Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one
-        abstention of δ = names_delta (Theorem 8). Any others have √(2 rho/count) each, and δ =
-        names_delta/count (Theorem 16).
+        Together they are names_delta-approximately rho-zCDP. Bounded-range choices have
+        ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = names_delta (Theorem
+        8). Any others have √(2 rho/count) each, and δ = names_delta/count (Theorem 16).
         """
         mechanism = build(root_below(8 * rho / count), names_delta)
         if not is_bounded_range(mechanism):
@@ -116,7 +117,7 @@ class TopK:
 
     @property
     def choices(self) -> Choices:
-        """The choices that the selections are made of, for the accountant."""
+        """The choices that it is made of, for the accountant."""
         epsilon = Fraction(self.mechanism.cost.epsilon)
         return Choices(self.count, epsilon, is_bounded_range(self.mechanism))
 

@@ -1,14 +1,17 @@
-"""What a ledger is charged for one release, and what it says of that charge.
+"""What a ledger is charged for one release, and what the ledger then says of that charge.
 
-What is charged is the cost of the whole release, by its plan: the sum of its steps as (ε, δ), and
-apart from that their sum in zCDP. It follows from public parameters. A release out of which nothing
-comes costs as much. The terms of the ledger say which of the two sums limits its budget.
+A charge states the cost of a release in two measures, (ε, δ) and zCDP. The accountant finds both
+from the steps of its plan (`dp.accountant`), and so from public parameters: a release out of which
+nothing comes costs as much. A ledger adds up the measure that was chosen when it was created. For
+segments it is the cost of all segments in which one unit may count. Periods that are released
+apart have a charge each; all of these are written, or none.
 
-When: `mine`, `count` and `vote` check the budget before they read purchases. Then they read, write
-the charge to the disk, count supports, and draw noise, in this order (`run/run.py`). If reading
-fails, nothing is charged. After the charge, it stays whatever fails. If it cannot be written,
-LedgerError is raised, and nothing is released. A dry run charges nothing, and neither does a run
-without a ledger. A seed and a ledger are refused together.
+When: `mine`, `count` and `vote` check that the budget is enough before they read purchases. (With
+items_are_public they read all items before the check.) Then they read, check once more, and write
+the charge to the disk. Only then do they count supports and draw noise (`run/run.py`). If reading
+fails, nothing is charged. A charge that was written stays, whatever fails later. If writing it
+fails, it may be on the disk all the same; LedgerError is raised, and nothing is released. A dry run
+has no ledger: it neither checks nor charges. A seed and a ledger are refused together.
 
 Functions of lists, such as `fim.select` and quantiles, have no purchases to read. They check their
 arguments, and `begin` writes the charge before a result is computed.
@@ -43,7 +46,7 @@ class Span:
     Attributes:
         time: The column of times.
         baskets: The columns of baskets' ids, sorted.
-        per: The kind of period, such as "month", if a user is another unit in each; else None.
+        per: The kind of period, such as "month", if a unit is what a user buys in one; else None.
         period: The period that the release is about; None for all of them.
     """
 
@@ -102,17 +105,16 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
 class Charge:
     """What a release spends, and what may be written down of it.
 
-    All of it is public. The privacy unit is that of the purchases as they were read; all else is
-    known before.
+    All of it is public, and known before purchases are read. The privacy unit is then confirmed by
+    the purchases.
 
     Attributes:
         command: The command that makes the release, such as "mine".
         dataset: The name of the data set.
         privacy_unit: "basket" or "user".
         neighbors: The neighbour relation.
-        cost: The (ε, δ) that is charged: that of the whole release, or, if each of several periods
-            is charged for itself, of one period.
-        zcdp: What the same steps spend in zCDP. It is a sum of its own, not a conversion.
+        cost: The (ε, δ) of the whole release, or of one period if each has a charge of its own.
+        zcdp: What the same steps spend in zCDP, mostly less than a conversion of cost would say.
         parameters: What was asked for, as plain values of JSON without floats.
         unit_columns: The columns that name the privacy unit; None if none does, as for lists.
         span: The period of the units, and the columns that assign it.

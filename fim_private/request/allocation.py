@@ -8,17 +8,19 @@
    - Otherwise they share ε by basic composition. With a δ, mechanisms whose choices have a bounded
      range (Theorem 8) may share ρ instead. Of the two plans the one that needs less support is
      taken.
-   - Given itemsets are only counted. These steps share ε, or μ² if intervals are narrower with it
-     or ρ was given.
+   - Given itemsets are only counted. If ρ was given, the steps share μ², and otherwise ε or μ²:
+     whichever makes intervals narrower.
 
    A ρ that was given is shared as it is, or as μ² = 2ρ. An (ε, δ) is converted into the largest ρ
    or μ² that implies it with (δ - δ₀)/(1 - δ₀). Here δ₀ bounds the chance that an item is named
-   which only one unit has. It is δ/10 for levelwise, and 0 if all items are listed; for other
-   mechanisms δ/2 if they spend δ. (If ρ was given, δ₀ is half of δ, and ρ stays as it is.)
+   which only one unit has. Levelwise has δ₀ = δ/10, or 0 if all items are listed. Of other
+   mechanisms, those that spend δ have δ₀ = δ/2. (If ρ was given, δ₀ is δ/2 instead of δ/10, and ρ
+   stays as it is.)
 3. Each step gets a share. supports_share and count_share are for the supports and the number of
    units; the rest is for finding itemsets, in equal parts for several selections. By default
-   supports get a third, or 10 to 15 % beside levelwise, and the number of units 5 %
-   (`request.request`). If there are segments or periods, the budget was divided among them before.
+   supports get a third; with levelwise 10 to 15 %, or 40 % if there is a least support. The number
+   of units gets 5 % if it is asked for and does not come with the supports (`request.request`).
+   If there are segments or periods, the budget was divided among them before.
    Of δ, under basic composition, supports get their share if normal noise is narrower than Laplace
    noise. Choices get the rest if they need it.
 4. The noise of a step follows from what it spends, from how many numbers or choices it is for, and
@@ -28,8 +30,9 @@
        k supports or numbers of units   discrete Laplace of scale k/ε, discrete Gaussian of
                                         σ² = k/(2ρ), or rounded normal of σ² = k/μ²
                                         (`plan.noise_of`, `supports.SupportNoise`). A share of ε
-                                        with some δ gets the narrowest of the three. With δ, under
-                                        add-remove, two normals give the number of units as well.
+                                        with some δ gets the narrowest. Under add-remove, with δ, it
+                                        is two normals instead (joint noise), which are about half
+                                        as wide, and give the number of units as well.
        k choices, one after the other   each with ε/k; of ρ with √(8ρ/k) if their odds have a
                                         bounded range, else √(2ρ/k) (`mechanisms.top_k`). Of ε′,
                                         the exponential mechanism and its kin draw an itemset of
@@ -285,7 +288,7 @@ def _by_zcdp_composition(request: Request, public: Sequence[PublicParameters]) -
     names_delta = budget.delta_for_names(_NAMES_SHARE) if whole.cost.delta else _NOTHING
     rho = budget.rho_for_steps(names_delta)
     selection_rho = rho * request.search_share / number
-    # A choice gets at least ε = √(2ρ/k).
+    # √(2ρ/k) is the least that a choice may get as its ε.
     if 2 * selection_rho / request.target.top < _LEAST_EPSILON**2:
         raise ParameterError(
             f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "

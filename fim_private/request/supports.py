@@ -5,8 +5,9 @@ How a pair gets its interval, as `run.outcome` carries it out:
 1. Once it is settled which k itemsets are measured, they all get noise of one kind
    (`SupportNoise`). They are the itemsets selected, their subsets if rules are released, and known
    itemsets. The plan settles the kind (`plan.noise_of`): discrete Gaussian for a share of ρ,
-   and rounded normal for a share of μ². A share of ε gets the narrowest that it allows. If the
-   number of units comes with the supports (joint noise), there are two normals.
+   and rounded normal for a share of μ². A share of ε gets the narrowest that its δ
+   allows, which without δ is discrete Laplace. If the number of units comes with the supports
+   (joint noise), it gets one normal, and the supports' distances from it get another.
    The width follows from k and the share, never from a support. One noise value is within the
    `half_width` w, on either side, with probability 95 % or more.
 2. `release` (or `release_with_units`) adds a draw of its own to each true support. After that
@@ -17,12 +18,12 @@ How a pair gets its interval, as `run.outcome` carries it out:
    measured subsets. U is the largest among the itemset and its measured supersets.
    The estimate is the middle of D and U, and the interval goes from D - w to U + w. It holds the
    true support with 95 % probability, for each itemset by itself. That is no promise for the
-   itemsets that come out because the same noise lifted them, as over a least support. Those below
-   a least support are no part of D and U, unless rules need them as subsets.
+   itemsets that come out because the same noise lifted them, as over a least support. (With a
+   least support and without rules, D and U are of the itemsets that reach it.)
    With joint noise, supports are in halves of a unit. There `reach` is the half width in halves,
    and the ends are rounded inwards.
-4. If levelwise found 20 itemsets or more and left none of them out, and no least support was asked
-   for, `pooling` draws the estimates towards what earlier counts predict. The intervals become
+4. If levelwise found 20 itemsets or more, all of them come out, and no least support was asked for,
+   `pooling` draws the estimates towards what earlier counts predict. The intervals become
    narrower, and on average 95 % of them hold. The support and interval of step 3, which holds by
    itself, stay beside them as `exact_support` and `exact_interval`. Rules use these.
 5. The share of a support in a noisy number of units has an interval of its own (`share_interval`).
@@ -205,7 +206,7 @@ class SupportNoise:
         return -(-self.reach(confidence) // self.steps)
 
     def reach(self, confidence: Fraction) -> int:
-        """Return the same half width in steps of the grid: one a unit, or two with joint noise."""
+        """Return such a w in steps of noisy supports: halves with joint noise, otherwise units."""
         # The sum of two rounded normals differs from their rounded sum by 1 at most.
         if self.of_units is not None:
             return normal_half_width(4 * self.parameter + self.of_units, confidence) + 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -47,6 +47,9 @@ from fim_private.options.requests import (
     RulesOption,
     VoteOptions,
 )
+
+if TYPE_CHECKING:
+    from fim_private.release.rules import RuleChoice
 
 INTERRUPTED = 130
 LEDGER_REFUSES = 3
@@ -183,7 +186,7 @@ def _spending(options: OptionValues, label: str) -> Iterator[OptionValues]:
 # Options that say how a command runs and what it writes: the library is not asked for them.
 _OF_THE_COMMAND = {
     *("ledger", "allow_other_unit", "again", "dry_run", "fail_if_empty"),
-    *("output", "format", "report", "title", "intervals", "min_confidence", "min_lift"),
+    *("output", "format", "report", "title", "intervals", *RuleLimits.__annotations__),
     *("epsilons", "figure", "config", "json", "quiet"),
 }
 
@@ -202,16 +205,16 @@ def _given(typed: OptionValues) -> OptionValues:
     return request
 
 
-def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, float] | None:
-    """Return the least confidence and lift that are asked for; None for no rules. lifts: whether
-    rules have any.
-    """
+def rules_chosen(typed: OptionValues, *, lifts: bool = True) -> Optional["RuleChoice"]:
+    """Return which rules are shown; None for no rules. lifts: whether rules have a lift."""
     if typed["rules"]:
-        from fim_private.release.rules import least_asked
+        from fim_private.release.rules import RuleChoice
 
-        return least_asked(typed["min_confidence"], typed["min_lift"], lifts=lifts)
-    for name in ("min_confidence", "min_lift"):
-        if typed[name] is not None:
+        choice = RuleChoice.of(typed)
+        choice.check_lifts(lifts=lifts)
+        return choice
+    for name in RuleLimits.__annotations__:
+        if typed[name] not in (None, []):
             raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
     return None
 
@@ -274,7 +277,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     from fim_private.reading.purchases import reads_users
 
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
-    limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
+    rules = rules_chosen(typed, lifts=typed["together"] != "basket" or not by_user)
     if typed["dry_run"]:
         if typed["output"] is not None or typed["report"] is not None:
             raise ParameterError(
@@ -288,7 +291,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     with writing.output_of(typed, data, endings=writing.FORMS) as output:
         with _spending(typed, "Counting itemsets") as request:
             release = fim.mine(data, **request)
-        output.show_release(release, limits, spelled)
+        output.show_release(release, rules, spelled)
     if release.abstained:
         if not writing.is_screen(typed["output"]):  # which shows it already
             from fim_private.output.releases import nothing_came_out
@@ -397,9 +400,9 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
 
     With --rules it shows association rules, if the release was mined with --rules.
     """
-    limits = rule_limits(typed)
+    rules = rules_chosen(typed)
     with writing.output_of(typed, release_file, endings=writing.FORMS) as output:
-        output.show_release(fim.load(release_file), limits)
+        output.show_release(fim.load(release_file), rules)
 
 
 @command(
@@ -422,13 +425,13 @@ def report(
     nothing else, and spends nothing.
     """
     from fim_private.release.page import report_page
-    from fim_private.release.rules import least_asked
+    from fim_private.release.rules import RuleChoice
 
-    limits = least_asked(typed["min_confidence"], typed["min_lift"])
+    choice = RuleChoice.of(typed)
     writing.check_page(typed["output"], "output")
     first, *later = map(fim.load, release_files)
     release = [first, *later] if later else first
-    made = report_page(release, limits, title=typed["title"])
+    made = report_page(release, choice, title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, release_files) as write:
         write.document(made)

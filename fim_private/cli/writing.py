@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fim_private.output.releases import Spelled
     from fim_private.output.screen import Screen
     from fim_private.release.forms import AnyRelease
+    from fim_private.release.rules import RuleChoice
 
 
 @dataclass(frozen=True)
@@ -153,13 +154,12 @@ class Output:
     def show_release(
         self,
         release: AnyRelease,
-        limits: tuple[float, float] | None = None,
+        choice: RuleChoice | None = None,
         spelled: Spelled = None,
     ) -> None:
         """Write a release, and the page.
 
-        limits: the least confidence and lift of its rules; None for no rules. spelled: as
-        render_table takes it.
+        choice: which rules are shown; None for no rules. spelled: as render_table takes it.
         """
         from fim_private.output.releases import render_table
         from fim_private.release.files import CONTENT
@@ -169,7 +169,7 @@ class Output:
         output = self.options["output"]
         if self.options.get("intervals") == Intervals.EXACT:
             release = release.with_exact_intervals()
-        rules = None if limits is None else rules_by_segment(release, *limits)
+        rules = None if choice is None else rules_by_segment(release, choice)
         if self.form == ReleaseFormat.TABLE:
             text = render_table(
                 release, screen_for(output), spelled=spelled, rules=rules, advise=is_screen(output)

@@ -88,13 +88,42 @@ class RulesOption(TypedDict, total=False):
     ]
 
 
-class RuleLimits(TypedDict):
-    """Which rules are shown."""
+class RuleLimits(TypedDict, total=False):
+    """Which rules are shown, and in which order."""
 
     min_confidence: Annotated[
         float | None, asked("With --rules: leave out rules of lower confidence, 0 to 1.")
     ]
     min_lift: Annotated[float | None, asked("With --rules: leave out rules of lower lift.")]
+    antecedent: Annotated[
+        object,
+        asked(
+            "With --rules: show rules with this item on the left side. Repeat it for several items "
+            "that must be there together.",
+            "ITEM",
+            typed=list[str],
+        ),
+    ]
+    consequent: Annotated[
+        object,
+        asked("With --rules: the same for the right side.", "ITEM", typed=list[str]),
+    ]
+    contains: Annotated[
+        object,
+        asked("With --rules: the same for both sides together.", "ITEM", typed=list[str]),
+    ]
+    max_antecedent: Annotated[
+        OptionalNumber,
+        asked("With --rules: show rules with at most so many items on the left side."),
+    ]
+    sort: Annotated[
+        OptionalText,
+        asked(
+            "With --rules: put the rules with the largest support, confidence or lift (or another "
+            "metric) first. By default the surest come first.",
+            "METRIC",
+        ),
+    ]
 
 
 class CapOptions(TypedDict, total=False):

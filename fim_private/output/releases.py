@@ -137,7 +137,7 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
     if rules is not None and len(rules):
         yield from _blocks(rules.table())
     elif rules is not None and release.itemsets:
-        yield "No rule of these itemsets has the confidence and lift that you asked for."
+        yield "No rule of these itemsets is one that you asked for."
     if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
         came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
         yield f"{came_out}: {_why_no_more(release)}."

@@ -8,13 +8,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Unpack
 
 from fim_private.display import JsonObject, Tabular, as_json
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError, ParameterError, shown
-from fim_private.options.declaration import refuse_unknown
+from fim_private.options.declaration import filled, takes
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
+from fim_private.options.requests import RuleLimits
 from fim_private.release.chart import BarChart, svg
 from fim_private.release.forms import (
     AnyRelease,
@@ -26,7 +27,7 @@ from fim_private.release.forms import (
     joined,
     workbook,
 )
-from fim_private.release.rules import RulesBySegment, rules_by_segment, rules_rows
+from fim_private.release.rules import RuleChoice, RulesBySegment, rules_by_segment, rules_rows
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
@@ -182,9 +183,8 @@ class Published(Tabular):
             ) from None
         return pl.from_arrow(self.to_arrow())
 
-    def rules(
-        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
-    ) -> Frame:
+    @takes(RuleLimits)
+    def rules(self, **limits: Unpack[RuleLimits]) -> Frame:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's
         columns, surest first.
 
@@ -195,14 +195,13 @@ class Published(Tabular):
         doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
             confidence or lift that was asked for. Doubtful rules come last; the others are in order
             of the lower end of their lift.
-        min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
-        For users with together="basket" there is confidence alone, because lift 1 is not
-        independence there. Of several segments, the segment is a first column. Raises
-        ParameterError for limits out of range, for min_lift where there are no lifts, and if the
-        release lacks what rules need.
+        Estimates decide which rules reach a limit. antecedent, consequent and contains are an item
+        each, or a list of items. For users with together="basket" there is confidence alone,
+        because lift 1 is not independence there. Of several segments, the segment is a first
+        column. Raises ParameterError for limits out of range, for a lift where there are none, and
+        if the release lacks what rules need.
         """
-        refuse_unknown("rules", unknown)
-        rules = rules_by_segment(self, min_confidence, min_lift)
+        rules = rules_by_segment(self, RuleChoice.of(filled("rules", RuleLimits, limits)))
         return joined({name: made.frame() for name, made in rules.items()}, self.part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:

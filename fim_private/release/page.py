@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from fim_private.display import printable
 from fim_private.errors import ParameterError, shown
+from fim_private.options.declaration import filled, takes
+from fim_private.options.requests import RuleLimits
 from fim_private.reading.labels import Item
 from fim_private.release.changes import (
     Change,
@@ -24,7 +26,7 @@ from fim_private.release.changes import (
     listed,
 )
 from fim_private.release.release import Release
-from fim_private.release.rules import Number, Rules, RulesBySegment, rules_by_segment
+from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Itemset
@@ -34,37 +36,37 @@ from fim_private.whole_files import staged
 _WIDTH, _HEIGHT, _EDGE = 240, 72, 4
 
 
+@takes(RuleLimits)
 def report(
     release: Release | SegmentedRelease | Sequence[Release],
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    min_confidence: float = 0.0,
-    min_lift: float = 0.0,
+    **limits: Unpack[RuleLimits],
 ) -> None:
     """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends
     nothing.
 
     release: of several, in order of time, the page shows how shares moved, and has no rules.
 
-    title: what stands on top of the page. It has rules where it was mined with rules=True;
-    min_confidence, min_lift: as in Release.rules. Raises ParameterError for what is no release, no
-    path or no title, and for limits out of range. Raises OutputError where the file cannot be
-    written.
+    title: what stands on top of the page. It has rules where it was mined with rules=True; limits
+    are as in Release.rules. Raises ParameterError for what is no release, no path or no title, and
+    for limits out of range. Raises OutputError where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
-    content = report_page(release, (min_confidence, min_lift), title=title)
+    choice = RuleChoice.of(filled("report", RuleLimits, limits))
+    content = report_page(release, choice, title=title)
     with staged(Path(path).expanduser(), option="path") as write:
         write(content)
 
 
-def report_page(release: object, least_of_rules: tuple[float, float], *, title: str | None) -> str:
-    """Return the page of a release, with the rules that it has from a least confidence and lift
-    on; of several in a list, the page of how shares moved.
+def report_page(release: object, choice: RuleChoice, *, title: str | None) -> str:
+    """Return the page of a release, with the rules that are chosen; of several in a list, the page
+    of how shares moved.
     """
     if isinstance(release, Release | SegmentedRelease):
-        rules = rules_by_segment(release, *least_of_rules) if release.with_parts else None
+        rules = rules_by_segment(release, choice) if release.with_parts else None
         return page(release, rules, title=title)
     if isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
         return trend_page(named(release), title=title)

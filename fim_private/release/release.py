@@ -7,20 +7,22 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from fim_private.display import MARK, JsonObject, Table, markdown, printable
 from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.options.declaration import filled, takes
+from fim_private.options.requests import RuleLimits
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw
 from fim_private.release.files import Published
 from fim_private.release.picture import chart_of
-from fim_private.release.rules import Rules, RulesBySegment, rules_of
+from fim_private.release.rules import RuleChoice, Rules, RulesBySegment, rules_of
 from fim_private.request.groups import itemsets_of, range_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
@@ -596,15 +598,15 @@ class Release(Published):
         """
         return draw(self.chart(relative=relative), ax)
 
-    def plot_rules(
-        self, ax: forms.Axes = None, *, min_confidence: float = 0.0, min_lift: float = 0.0
-    ) -> forms.Axes:
+    @takes(RuleLimits)
+    def plot_rules(self, ax: forms.Axes = None, **limits: Unpack[RuleLimits]) -> forms.Axes:
         """Draw the rules that rules() has by confidence and lift with matplotlib, and return the
         axes.
 
         Raises what rules() and plot() raise.
         """
-        return draw(rules_of(self, min_confidence, min_lift).chart(), ax)
+        choice = RuleChoice.of(filled("plot_rules", RuleLimits, limits))
+        return draw(rules_of(self, choice).chart(), ax)
 
 
 def promise_of(guarantee: str, charged: Charged | None) -> str:

@@ -19,14 +19,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.display import MARK, Table
+from fim_private.dp.arguments import positive_integer
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.reading.labels import Item
+from fim_private.options.declaration import OptionValues, options_of
+from fim_private.options.requests import RuleLimits
+from fim_private.reading.labels import Item, item_of
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
 from fim_private.release.forms import Columns, Rows, item_columns, rows_by_segment, rows_of
@@ -292,6 +295,7 @@ class Rules:
             a limit that was set. Without lifts only the latter counts.
         unit: The privacy unit, "basket" or "user".
         decimals: How many decimals a share has in per cent.
+        order: How they are sorted, in words.
     """
 
     sides: Sequence[Sides]
@@ -299,6 +303,7 @@ class Rules:
     doubtful: NDArray[np.bool_]
     unit: str
     decimals: int
+    order: str = "surest first"
 
     def __len__(self) -> int:
         return len(self.sides)
@@ -390,7 +395,7 @@ class Rules:
                 rule += f" {MARK}"
             shown = [text for number in self.shown(numbers).values() for text in number[1:] if text]
             rows.append([rule, *shown])
-        title = f"{words.number_of(len(self), 'association rule')} of these itemsets, surest first"
+        title = f"{words.number_of(len(self), 'association rule')} of these itemsets, {self.order}"
         heads = ["rule", "share", "confidence", "95 %"]
         if self.has_lifts:
             heads += ["lift", "95 %"]
@@ -479,40 +484,104 @@ def _message(bars: Sequence[Bar], who: str) -> str:
     return f"{begin}{left}{middle}{right}{end}"
 
 
-def least_asked(
-    confidence: float | None, lift: float | None, *, lifts: bool = True
-) -> tuple[float, float]:
-    """Return the least confidence and the least lift of rules, 0 for None.
+@dataclass(frozen=True)
+class RuleChoice:
+    """Which rules are shown, and in which order.
 
-    lifts: whether rules have a lift. Raises ParameterError for what is no number, or out of range,
-    and for a least lift where rules have none.
+    Attributes:
+        min_confidence: The least confidence, 0 to 1.
+        min_lift: The least lift, >= 0.
+        antecedent: Items that the left side must have.
+        consequent: Items that the right side must have.
+        contains: Items that the two sides together must have.
+        max_antecedent: How many items the left side may have; None for any number.
+        sort: The number whose largest come first; None for the surest first.
     """
-    for name, limit, most, expected in (
-        ("min_confidence", confidence, 1, "a number between 0 and 1"),
-        ("min_lift", lift, math.inf, "a number of at least 0"),
-    ):
-        is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-        if limit is not None and not (is_number and 0 <= limit <= most):
-            raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
-    if lift and not lifts:
-        raise ParameterError(
-            f"{parameter('min_lift')} of users needs {parameter('together')} user: "
-            f"{words.NOT_INDEPENDENCE}"
+
+    min_confidence: float = 0.0
+    min_lift: float = 0.0
+    antecedent: frozenset[Item] = frozenset()
+    consequent: frozenset[Item] = frozenset()
+    contains: frozenset[Item] = frozenset()
+    max_antecedent: int | None = None
+    sort: str | None = None
+
+    @classmethod
+    def of(cls, limits: OptionValues) -> Self:
+        """Return the choice that options make. Raises ParameterError for what is out of range."""
+        values = {name: limits.get(name) for name in options_of(RuleLimits)}
+        sort, most = values["sort"], values["max_antecedent"]
+        sortable = ("support", *METRICS)
+        if sort is not None and sort not in sortable:
+            raise ParameterError(
+                f"{parameter('sort')} must be one of {', '.join(sortable)}, not {shown(sort)}"
+            )
+        return cls(
+            _limit("min_confidence", values["min_confidence"], 1, "a number between 0 and 1"),
+            _limit("min_lift", values["min_lift"], math.inf, "a number of at least 0"),
+            _items_asked("antecedent", values["antecedent"]),
+            _items_asked("consequent", values["consequent"]),
+            _items_asked("contains", values["contains"]),
+            None if most is None else positive_integer("max_antecedent", most),
+            sort,
         )
-    return float(confidence or 0), float(lift or 0)
+
+    def check_lifts(self, *, lifts: bool) -> None:
+        """Raise ParameterError if a lift is asked for where rules have none."""
+        name = "min_lift" if self.min_lift else "sort"
+        if not lifts and (self.min_lift or self.sort not in (None, "support", "confidence")):
+            raise ParameterError(
+                f"{parameter(name)} of users needs {parameter('together')} user: "
+                f"{words.NOT_INDEPENDENCE}"
+            )
+
+    def has(self, sides: Sides) -> bool:
+        """Tell whether a rule has the items that are asked for, and no more than may be."""
+        left, right = map(frozenset, sides)
+        return (
+            self.antecedent <= left
+            and self.consequent <= right
+            and self.contains <= left | right
+            and len(left) <= (self.max_antecedent or len(left))
+        )
 
 
-def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
-    """Return the rules of a Release that reach the least confidence and lift, the surest first.
+def _limit(name: str, limit: Any, most: float, expected: str) -> float:
+    """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
+    is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+    if limit is not None and not (is_number and 0 <= limit <= most):
+        raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
+    return float(limit or 0)
 
-    The estimates decide which rules reach them. Doubtful rules come last; where there are no lifts,
-    the lower end of the confidence orders rules, as that of lift does otherwise. Raises
-    ParameterError as least_asked does, and where the release lacks supports, or the number of
-    units, that rules need.
+
+def _items_asked(name: str, asked: Any) -> frozenset[Item]:
+    """Return the items that an option lists, or the only one. Raises ParameterError."""
+    listed = [] if asked is None else asked
+    if isinstance(asked, int | str):
+        listed = [asked]
+    is_list = isinstance(listed, list | tuple | set | frozenset)
+    if not is_list or not all(type(label) in (int, str) for label in listed):
+        raise ParameterError(
+            f"{parameter(name)} must be an item or a list of items, not {shown(asked)}"
+        )
+    return frozenset(map(item_of, listed))
+
+
+# All rules, the surest first.
+ALL_RULES = RuleChoice()
+
+
+def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
+    """Return the rules of a Release that are chosen, the surest first unless they are sorted.
+
+    The estimates decide which rules reach a least confidence or lift. Doubtful rules come last;
+    where there are no lifts, the lower end of the confidence orders rules, as that of lift does
+    otherwise. Raises ParameterError for a lift that rules do not have, and where the release lacks
+    supports, or the number of units, that rules need.
     """
     unit = release.privacy_unit
     lifts = release.scope.has_lifts(unit)
-    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
+    choice.check_lifts(lifts=lifts)
     noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
     known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *release.parts)}
@@ -523,22 +592,25 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             f"this release lacks what rules need (supports of all subsets, and the number of "
             f"{unit}s): mine again with {parameter('rules')}"
         )
-    sides = [*_sides_of(itemsets)]
+    sides = [*filter(choice.has, _sides_of(itemsets))]
     columns = _columns(sides, known, noise, units, lifts=lifts)
-    doubtful = columns["confidence_lower"] < min_confidence
-    enough = columns["confidence"] >= min_confidence
+    doubtful = columns["confidence_lower"] < choice.min_confidence
+    enough = columns["confidence"] >= choice.min_confidence
     ranked_by = "confidence"
     if lifts:
         doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
-        doubtful |= columns["lift_lower"] < min_lift
-        enough &= columns["lift"] >= min_lift
+        doubtful |= columns["lift_lower"] < choice.min_lift
+        enough &= columns["lift"] >= choice.min_lift
         ranked_by = "lift"
     # The last key comes first.
     order = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
+    if choice.sort is not None:
+        order = order[np.argsort(-columns[choice.sort][order], kind="stable")]
     order = order[enough[order]]
     columns = {name: numbers[order] for name, numbers in columns.items()}
     ranked = [sides[place] for place in order]
-    return Rules(ranked, columns, doubtful[order], unit, release.decimals)
+    order_in_words = "surest first" if choice.sort is None else f"by {choice.sort}"
+    return Rules(ranked, columns, doubtful[order], unit, release.decimals, order_in_words)
 
 
 def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[Sides]:
@@ -625,17 +697,12 @@ def have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
     return all(items - {item} in itemsets for items in itemsets if len(items) > 1 for item in items)
 
 
-def rules_by_segment(
-    release: Any, min_confidence: float = 0.0, min_lift: float = 0.0
-) -> dict[str, Rules]:
+def rules_by_segment(release: Any, choice: RuleChoice = ALL_RULES) -> dict[str, Rules]:
     """Return the rules of each segment of a release under its name, or of a Release under no name.
 
     Raises ParameterError as rules_of does.
     """
-    return {
-        name: rules_of(segment, min_confidence, min_lift)
-        for name, segment in release.by_segment.items()
-    }
+    return {name: rules_of(segment, choice) for name, segment in release.by_segment.items()}
 
 
 def rules_rows(rules: RulesBySegment) -> Rows:

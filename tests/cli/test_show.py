@@ -37,6 +37,9 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "association rules of these itemsets, surest first" in shown.stdout
     assert "{semi-skimmed milk, tea bags}" in shown.stdout
+    of_tea = run("show", str(path), "--rules", "--antecedent", "tea bags", "--sort", "lift").stdout
+    assert "{tea bags} → {semi-skimmed milk}" in of_tea
+    assert "→ {tea bags}" not in of_tea
     as_json = run("show", str(path), "--format", "json")
     assert len(json.loads(as_json.stdout)["itemsets"]) == 4
     as_csv = run("show", path, "--format", "csv").stdout

@@ -21,7 +21,7 @@ import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
 from fim_private.release import templates
 from fim_private.release.page import changes_page, page, trend_page
-from fim_private.release.rules import rules_by_segment, rules_of
+from fim_private.release.rules import RuleChoice, rules_by_segment, rules_of
 
 EVIL = [
     "<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "</style>", "\u202eevil",
@@ -139,8 +139,8 @@ def test_the_head_has_title_date_and_data_set(tmp_path: Path) -> None:
     assert "Released on" not in read(mined()).text
 
 
-def lead(release: Any, **limits: float) -> str:
-    rules = rules_by_segment(release, **limits) if release.with_parts else None
+def lead(release: Any, **limits: Any) -> str:
+    rules = rules_by_segment(release, RuleChoice(**limits)) if release.with_parts else None
     [found] = re.findall('<p class="lead">(.*?)</p>', page(release, rules))
     return unescape(re.sub("<.*?>", "", found))
 

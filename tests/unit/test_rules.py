@@ -32,7 +32,14 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.forms import csv_text
 from fim_private.release.page import page
-from fim_private.release.rules import METRICS, RuleCounts, bounds, rules_by_segment, rules_of
+from fim_private.release.rules import (
+    METRICS,
+    RuleChoice,
+    RuleCounts,
+    bounds,
+    rules_by_segment,
+    rules_of,
+)
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.run.outcome import Execution
@@ -220,6 +227,45 @@ def test_rules_that_cannot_be(asked: dict[str, Any], part: str) -> None:
         fim.mine(SHOP, **asked)
 
 
+def test_rules_are_chosen_by_their_items_and_sorted_by_a_number() -> None:
+    baskets = [["bread", "butter", 39], ["bread", "butter"], ["bread", 39], ["milk"]] * 300
+    release = fim.mine(baskets, **MINED | {"size": "2-3", "top": 4})
+    every = release.rules()
+
+    def told(**limits: Any) -> list[tuple[Any, Any]]:
+        frame = release.rules(**limits)
+        return [*zip(frame["antecedents"], frame["consequents"], strict=True)]
+
+    sides = told()
+    for items in ("bread", ["bread"], ["butter", "39"], 39, "cheese"):
+        listed = {items} if isinstance(items, str | int) else {*items}
+        needed = {39 if item == "39" else item for item in listed}
+        assert told(antecedent=items) == [rule for rule in sides if needed <= rule[0]]
+        assert told(consequent=items) == [rule for rule in sides if needed <= rule[1]]
+        assert told(contains=items) == [rule for rule in sides if needed <= rule[0] | rule[1]]
+    assert told(max_antecedent=1) == [rule for rule in sides if len(rule[0]) == 1]
+    assert 0 < len(told(max_antecedent=1, antecedent="bread")) < len(sides)
+    for name in ("support", "confidence", "lift"):
+        sorted_rules = release.rules(sort=name)
+        assert [*sorted_rules[name]] == sorted(every[name], reverse=True)
+    shown = rules_of(release, RuleChoice(sort="confidence")).table().title
+    assert shown.endswith("association rules of these itemsets, by confidence")
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"antecedent": 3.5}, "antecedent must be an item or a list of items, not 3.5"),
+        ({"contains": [["a"]]}, "contains must be an item or a list of items"),
+        ({"sort": "certainty"}, "sort must be one of support, confidence, lift"),
+        ({"max_antecedent": 0}, "max_antecedent must be a whole number of at least 1"),
+    ],
+)
+def test_choices_of_rules_that_cannot_be(asked: dict[str, Any], part: str) -> None:
+    with pytest.raises(fim.ParameterError, match=part):
+        fim.mine([["a", "b"]] * 900, **MINED).rules(**asked)
+
+
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, "0.5", True])
 def test_limits_that_cannot_be(value: Any) -> None:
     release = fim.mine(SHOP, **MINED)
@@ -387,8 +433,8 @@ def test_forms_of_rules() -> None:
     shown = " ".join(render_table(release, Screen(), rules=made).split())
     assert f"{len(rules)} association rules of these itemsets, surest first" in shown
     assert "{butter} → {bread}" in shown
-    none = render_table(release, Screen(), rules=rules_by_segment(release, 1.0, 99.0))
-    assert "No rule of these itemsets has the confidence and lift that you asked for." in none
+    none = render_table(release, Screen(), rules=rules_by_segment(release, RuleChoice(1.0, 99.0)))
+    assert "No rule of these itemsets is one that you asked for." in none
 
 
 def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:

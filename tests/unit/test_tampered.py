@@ -74,7 +74,7 @@ def use(release: Any) -> None:
     """Ask for all that is made of a release."""
     repr(release)
     release.to_csv(), release.to_svg(), release.to_arrow(), release.to_markdown()
-    page(release, rules_by_segment(release, 0.0, 0.0) if release.with_parts else None)
+    page(release, rules_by_segment(release) if release.with_parts else None)
     whole = isinstance(release, fim.Release) and release.has_shares
     if whole:
         fim.changes(release, release, keep_all=True)

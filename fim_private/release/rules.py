@@ -596,21 +596,28 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
     columns = _columns(sides, known, noise, units, lifts=lifts)
     doubtful = columns["confidence_lower"] < choice.min_confidence
     enough = columns["confidence"] >= choice.min_confidence
-    ranked_by = "confidence"
     if lifts:
         doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
         doubtful |= columns["lift_lower"] < choice.min_lift
         enough &= columns["lift"] >= choice.min_lift
-        ranked_by = "lift"
-    # The last key comes first.
-    order = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
-    if choice.sort is not None:
-        order = order[np.argsort(-columns[choice.sort][order], kind="stable")]
+    order = _order(columns, doubtful, choice.sort)
     order = order[enough[order]]
     columns = {name: numbers[order] for name, numbers in columns.items()}
     ranked = [sides[place] for place in order]
     order_in_words = "surest first" if choice.sort is None else f"by {choice.sort}"
     return Rules(ranked, columns, doubtful[order], unit, release.decimals, order_in_words)
+
+
+def _order(
+    columns: Mapping[str, Numbers], doubtful: NDArray[np.bool_], sort: str | None
+) -> NDArray[np.intp]:
+    """Return the places of rules, the surest first; or those with the largest number, if sorted."""
+    ranked_by = "lift" if "lift" in columns else "confidence"
+    # The last key comes first.
+    order = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
+    if sort is not None:
+        order = order[np.argsort(-columns[sort][order], kind="stable")]
+    return order
 
 
 def _sides_of(itemsets: Iterable[Itemset]) -> Iterator[Sides]:

@@ -166,7 +166,6 @@ def where_of(where: object) -> Condition | None:
 # What is taken from the text of a condition, behind white space, in capital or small letters.
 _COLUMN = rf'"(?:[^"]|"")+"|(?!(?:{"|".join(_WORDS)})(?!\w))[^\W\d]\w*'
 _SIGN = r"<=|>=|<>|!=|[=<>]"
-_CHARACTER = r"'(?:[^']|'')'"
 _TEXT = r"'(?:[^']|'')*'"
 _LITERAL = (
     rf"{_TEXT}|(?:true|false)(?!\w)|"
@@ -262,7 +261,11 @@ class _Parser:
         pattern = _unquoted(self._expect(_TEXT, "a pattern: 'text' with % or _ in it"))
         escape = ""
         if self._takes("escape"):
-            escape = _unquoted(self._expect(_CHARACTER, "one character, such as '!',"))
+            escape = _unquoted(self._expect(_TEXT, "one character, such as '!'"))
+            if len(escape) != 1:
+                raise ParameterError(
+                    f"{parameter('where')} must have one character behind escape, such as '!'"
+                )
         itself = re.escape(escape)
         if escape and escape in re.sub(f"{itself}[%_{itself}]", "", pattern):
             raise ParameterError(

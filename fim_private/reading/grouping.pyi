@@ -11,6 +11,18 @@ from numpy.typing import NDArray
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
+def mark(numbers: Int32, marked: NDArray[np.uint8]) -> None:
+    """Write 1 at the place of each number, and -1 at the last place.
+
+    numbers: (n,), -1 or below the number of places. marked: (places,).
+    """
+
+def replace(numbers: Int32, by: Int32) -> None:
+    """Replace each number by what stands at its place, in place.
+
+    numbers: (n,), >= 0 and below the number of places. by: (places,).
+    """
+
 def without_gaps(numbers: Int32) -> Int32:
     """Return the same numbers, (rows,) >= 0, in their order and without gaps; overwritten."""
 

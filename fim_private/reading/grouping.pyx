@@ -4,7 +4,7 @@
 They do what portable_grouping.py does in numpy, with equal results, in less time and less memory.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
 import numpy as np
@@ -28,6 +28,20 @@ cdef void _to_starts(int64_t[::1] counts) noexcept nogil:
     cdef int64_t place
     for place in range(1, counts.shape[0]):
         counts[place] += counts[place - 1]
+
+
+def mark(const int32_t[::1] numbers, uint8_t[::1] marked):
+    cdef int64_t place, last = marked.shape[0] - 1
+    with nogil:
+        for place in range(numbers.shape[0]):
+            marked[numbers[place] if numbers[place] >= 0 else last] = 1
+
+
+def replace(int32_t[::1] numbers, const int32_t[::1] by):
+    cdef int64_t place
+    with nogil:
+        for place in range(numbers.shape[0]):
+            numbers[place] = by[numbers[place]]
 
 
 def without_gaps(int32_t[::1] numbers):

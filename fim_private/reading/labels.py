@@ -34,6 +34,11 @@ from fim_private.reading.values import (
     shown_type,
 )
 
+try:
+    from fim_private.reading import grouping
+except ImportError:  # built without a compiler
+    from fim_private.reading import portable_grouping as grouping  # type: ignore[no-redef]
+
 Item = int | str
 
 Codes = NDArray[np.int32]
@@ -209,7 +214,7 @@ class Labels:
             return numbers(self.count), np.arange(self.count, dtype=np.int32)
         used = np.zeros(self.count + 1, dtype=bool)  # one slot more, the last, takes the nulls
         for codes in chunks:
-            used[codes] = True
+            grouping.mark(codes, used.view(np.uint8))
         used[-1] = False
         dictionaries = self._dictionaries or [arrow_strings([])]
         if len({labels.type for labels in dictionaries}) > 1:

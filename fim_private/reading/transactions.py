@@ -336,17 +336,17 @@ def assemble(
         if times.parts is not None:
             segment = place
         segment = segment[stay] if segmented else None
-    blocks = [codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES)]
-    vocabulary, final = labels.finish(blocks)
-    for block in blocks:
-        block[:] = final[block]
+    vocabulary, final = labels.finish([codes])
+    grouping.replace(codes, final)
     group, unit_offsets = _groups(basket, user, segment)
     del basket, user  # some hundred megabytes of large files
     if segment is not None:  # all rows of a basket have the same
         segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
         segment_of[group] = segment
         segment = segment_of
-    if (group[1:] >= group[:-1]).all():
+    if not keys:  # each row is a basket
+        lengths = sizes.astype(np.int64)
+    elif (group[1:] >= group[:-1]).all():
         lengths = np.bincount(group, sizes).astype(np.int64)
     else:
         codes, lengths = grouping.brought_together(codes, sizes, group)

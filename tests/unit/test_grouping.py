@@ -37,6 +37,17 @@ def test_numbers_without_gaps_keep_their_order(module: ModuleType, values: list[
 
 
 @pytest.mark.parametrize("module", MODULES)
+@given(values=numbers)
+def test_numbers_are_marked_and_replaced(module: ModuleType, values: list[int]) -> None:
+    marked, squares = np.zeros(62, dtype=np.uint8), array(number**2 for number in range(61))
+    module.mark(array([*values, -1]), marked)
+    assert np.flatnonzero(marked).tolist() == [*sorted({*values}), 61]
+    replaced = array(values)
+    module.replace(replaced, squares)
+    assert replaced.tolist() == [value**2 for value in values]
+
+
+@pytest.mark.parametrize("module", MODULES)
 @given(pairs=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 50)), max_size=30))
 def test_pairs_are_numbered_where_the_second_number_tells_them(
     module: ModuleType, pairs: list[tuple[int, int]]

@@ -32,7 +32,7 @@ from fim_private.dp.arguments import whole_number
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.cost import Exact
 from fim_private.dp.neighbors import Neighbors
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon
+from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
 from fim_private.mechanisms.base import PublicParameters
@@ -201,7 +201,7 @@ def _searches(
     That is on steps that stop, but the last. It holds for any thresholds. Here they are 0 up to
     rank 4, which ought to stop, and then high. At the last rank all noise lies to one side.
     """
-    unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
+    unit = math.ceil(30 / mechanism.cost.epsilon)
     lacking = Neighbors(mechanism.neighbors).changed_units
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
 
@@ -239,7 +239,7 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     That needs the zeros, whose weight in the sum limits what new itemsets change. Under add-remove
     it is (ε/6, 0).
     """
-    support = math.ceil(12 / exact_epsilon(mechanism.epsilon))
+    support = math.ceil(12 / mechanism.cost.epsilon)
     mostly_new = dict.fromkeys(NAMES, 0) | {"a": support, "b": 2}
     all_high = dict.fromkeys(NAMES, support)
     pairs = [

@@ -19,7 +19,6 @@ from typing import Any
 
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness, distinct_integers
-from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,
@@ -317,7 +316,7 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
         return {None: _ONE}
     return _softmax(
         mechanism.candidates(spectrum, last),
-        exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE,
+        mechanism.cost.epsilon * margins.SELECTION_RATE,
     )
 
 
@@ -556,7 +555,7 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     That is T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ the sum is
     at most δ/6.
     """
-    epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
+    epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
     noise, step = mechanism.noise, mechanism.noise.step_scale
     with localcontext(DIGITS):
         # The -A with e^{-A/b} / (1 + e^{-1/b}) = chance, of Z and of G.

@@ -244,9 +244,9 @@ class PrivacyBudget:
         cls,
         epsilon: Number | None,
         delta: Number,
-        rho: Number | None,
+        rho: Number | None = None,
         *,
-        otherwise: float,
+        otherwise: float | None = None,
     ) -> Self:
         """Return the budget given; otherwise: epsilon where neither it nor rho is. Raises
         ParameterError.

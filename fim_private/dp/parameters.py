@@ -14,7 +14,7 @@ DELTA_RANGE = (1e-300, 1.0)
 RHO_RANGE = (1e-18, 1e8)
 
 
-def exact_epsilon(epsilon: float | Fraction) -> Fraction:
+def exact_epsilon(epsilon: float | Fraction | None) -> Fraction:
     """Return epsilon as the rational number that its decimal digits say.
 
     Raises ParameterError unless 1e-9 <= epsilon <= 1e9.
@@ -53,7 +53,7 @@ def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
     return exact_delta(delta)
 
 
-def exact_positive(name: str, number: float | Fraction, limits: tuple[float, float]) -> Fraction:
+def exact_positive(name: str, number: object, limits: tuple[float, float]) -> Fraction:
     """Return a number above 0 as the rational number that its decimal digits say.
 
     Raises ParameterError unless it lies between the limits, both included.

@@ -20,10 +20,10 @@ from typing import Literal, Unpack
 
 from fim_private.dp.arguments import exact_number
 from fim_private.dp.charge import Charging, begin
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import (
     Piece,
@@ -149,7 +149,8 @@ def learn_box(
     error n of them. Source: section 3.5.
     """
     bits = checked_bits(bits)
-    share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
+    share, relation = exact_number(error), exact_neighbors(neighbors)
+    exact = PrivacyBudget.of(epsilon, 0).loss
     if share is None or not 0 < share <= 1:
         raise ParameterError(
             f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}"

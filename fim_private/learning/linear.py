@@ -22,10 +22,11 @@ from fim_private.counting.work import Int64
 from fim_private.dp.arguments import as_array, positive_integer, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.charge import Charging, begin
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
-from fim_private.dp.parameters import exact_epsilon, exact_positive
+from fim_private.dp.parameters import exact_positive
 from fim_private.errors import ParameterError, parameter
 from fim_private.learning.points import check_some
 from fim_private.options import NEIGHBORS
@@ -223,7 +224,7 @@ def train_linear(
     """
     strength = exact_positive("regularization", regularization, _REGULARIZATION)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
+    exact, relation = PrivacyBudget.of(epsilon, 0).loss, exact_neighbors(neighbors)
     if least_rows is not None:
         least_rows = positive_integer("least_rows", least_rows)
     table = _checked_rows(rows)

@@ -20,7 +20,7 @@ from fim_private.dp.charge import Charging, begin
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import Checked, exponential_rate
 from fim_private.mechanisms.noisy_max import laplace_tail
@@ -328,12 +328,12 @@ class MajorityPath(_InDomain):
         """The exponent of a depth's weight per value of its score, which one unit moves by 1 in any
         direction.
         """
-        return _DEPTH * exact_epsilon(self.epsilon) / 2
+        return _DEPTH * self.cost.epsilon / 2
 
     @cached_property
     def scale(self) -> Fraction:
         """The scale of the noise on the excess, in values."""
-        return 1 / (_RELEASE * exact_epsilon(self.epsilon))
+        return 1 / (_RELEASE * self.cost.epsilon)
 
     @cached_property
     def threshold(self) -> int:

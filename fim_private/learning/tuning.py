@@ -13,9 +13,10 @@ from typing import TypeVar, Unpack
 from fim_private.dp.accountant import cost_of_training
 from fim_private.dp.arguments import check_function, exact_number, flag, positive_integer
 from fim_private.dp.charge import Charging, begin
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_positive
+from fim_private.dp.parameters import EPSILON_RANGE, exact_positive
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.options import NEIGHBORS
@@ -129,7 +130,7 @@ def train_and_validate(
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
     mechanism, moved = _rounded_choice(stability, epsilon)
-    exact = exact_epsilon(epsilon)
+    exact = mechanism.cost.epsilon * STEPS
     exact_training = Fraction(0)
     if training is not None and exact_number(training) != 0:
         exact_training = exact_positive("training", training, EPSILON_RANGE)
@@ -190,11 +191,11 @@ def best_of(
     check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_positive("stop", stop, (1e-9, 1.0))
-    exact_epsilon(epsilon)
+    budget = PrivacyBudget.of(epsilon, 0)
     randomness = begin(
         "best_of",
         exact_neighbors(neighbors),
-        PrivacyCost(epsilon, 0),
+        PrivacyCost(budget.loss, 0),
         charging,
         candidates=count,
         stop=chance,

@@ -26,7 +26,6 @@ from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import PrivacyCost, at_least
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, uniform_integers
-from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
@@ -511,9 +510,7 @@ class Election:
         epsilon = values["epsilon"]
         if epsilon is None:
             epsilon = options.EPSILON
-        mechanism = Choosing(
-            exact_epsilon(epsilon), exact_delta(values["delta"]), votes, Neighbors.REPLACE_ONE
-        )
+        mechanism = Choosing(epsilon, values["delta"], votes, Neighbors.REPLACE_ONE)
         neighbors = exact_neighbors(values["neighbors"])
         return cls(question, named, blocks, votes, progress, mechanism, neighbors)
 

@@ -14,7 +14,6 @@ from fim_private import options
 from fim_private.dp.bounds import exp_bounds
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Floats, Randomness, choose_level
-from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     Checked,
@@ -197,7 +196,7 @@ class Abstaining(ExponentialWeights):
     @property
     def heaviness(self) -> Fraction:
         """The number of itemsets that weigh as much as abstaining, divided by M."""
-        epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
+        epsilon, delta = self.cost.epsilon, self.cost.delta
         if self.neighbors == Neighbors.ADD_REMOVE:
             return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
         x = epsilon / 2

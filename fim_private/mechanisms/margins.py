@@ -38,7 +38,7 @@ from fim_private.dp.noise import (
     discrete_laplace_integer,
     geometric,
 )
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.parameters import exact_delta
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
@@ -384,9 +384,10 @@ class LargeMargin(RankCapped):
         ln(3ℓ/δ)/ε): lines 1 and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises
         ParameterError for what is out of range.
         """
-        odds = float(3 / exact_delta(delta))
+        cost = LargeMargin(epsilon, delta).cost
+        odds = float(3 / cost.delta)
         fixed = 3 * math.log(odds / 2) + 24 * math.log(odds)
-        return _margin(float(exact_epsilon(epsilon)), fixed, positive_integer("rank", rank))
+        return _margin(float(cost.epsilon), fixed, positive_integer("rank", rank))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one
@@ -421,7 +422,7 @@ class LargeMargin(RankCapped):
     @property
     def rate(self) -> Fraction:
         """The exponent of the choice, per unit of support, for both relations."""
-        return exact_epsilon(self.epsilon) * SELECTION_RATE
+        return self.cost.epsilon * SELECTION_RATE
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum."""
@@ -435,7 +436,7 @@ class LargeMargin(RankCapped):
         """The noise scales, in units: 3/ε of Z on the maximum, 6/ε of G that the steps share, 12/ε
         of each Z_ℓ.
         """
-        epsilon = exact_epsilon(self.epsilon)
+        epsilon = self.cost.epsilon
         return TwoSidedSteps(MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon)
 
     @property
@@ -443,7 +444,7 @@ class LargeMargin(RankCapped):
         """T̂(ℓ) in units, by rank ℓ >= 1: T(ℓ) plus what integer noise adds, rounded up
         (docs/privacy.md, (4)).
         """
-        return _remembered(_integer_threshold, self.epsilon, self.delta)
+        return _remembered(_integer_threshold, *map(Fraction, (self.cost.epsilon, self.cost.delta)))
 
 
 def _margin(epsilon: float, fixed: float, rank: int) -> float:
@@ -451,34 +452,31 @@ def _margin(epsilon: float, fixed: float, rank: int) -> float:
     return 6 + (fixed + 18 * math.log(rank) + 12 * math.log(rank + 1)) / epsilon
 
 
-def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
+def _integer_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
     """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is,
     bounds of 80 digits do.
     """
-    exact, fixed = _fixed_logarithms(epsilon, delta)
-    value = _margin(float(exact), float(fixed), rank)
+    fixed = _fixed_logarithms(epsilon, delta)
+    value = _margin(float(epsilon), float(fixed), rank)
     if abs(value - round(value)) > 1e-13 * value:  # some ten operations, each good to 1.2e-16
         return math.ceil(value)
     logarithms = 18 * ln(UP, Fraction(rank)) + 12 * ln(UP, Fraction(rank + 1))
-    return math.ceil(6 + (fixed + logarithms) / exact)
+    return math.ceil(6 + (fixed + logarithms) / epsilon)
 
 
-# A float and the Fraction equal to it mean different epsilons, so the caches are typed.
-@lru_cache(maxsize=16, typed=True)
-def _fixed_logarithms(
-    epsilon: float | Fraction, delta: float | Fraction
-) -> tuple[Fraction, Fraction]:
-    """Return epsilon, and an upper bound of the logarithms in T̂(ℓ) that are the same at each rank.
+@lru_cache(maxsize=16)
+def _fixed_logarithms(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return an upper bound of the logarithms in T̂(ℓ) that are the same at each rank.
 
     They are those of T(ℓ), and ε times the correction for integer noise (docs/privacy.md, (4)):
     b ln(2/(1 + e^{-1/b})) for each scale b.
     """
-    exact, odds = exact_epsilon(epsilon), 3 / exact_delta(delta)
+    odds = 3 / delta
     fixed = 3 * ln(UP, odds / 2) + 24 * ln(UP, odds)
     for scale in (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE):
-        decay = exp_bounds(*(exact / scale).as_integer_ratio(), 256)[0]
+        decay = exp_bounds(*(epsilon / scale).as_integer_ratio(), 256)[0]
         fixed += scale * ln(UP, 2 / (1 + Fraction(decay, 1 << 256)))
-    return exact, fixed
+    return fixed
 
 
 # It remembers: a search asks for some 10,000 ranks, again for each itemset wanted.
@@ -505,13 +503,13 @@ class TightMargin(RankCapped):
         """The noise of the search, whose rank is a private output with the two shares of epsilon
         (Theorem 11).
         """
-        rate = exact_epsilon(self.epsilon) / self.sensitivity
+        rate = self.cost.epsilon / self.sensitivity
         return OneSidedSteps(rate * self.shared_share, rate * self.step_share)
 
     @property
     def selection_epsilon(self) -> Fraction:
         """What is left of epsilon for the choice among the top ℓ (Theorem 12)."""
-        return exact_epsilon(self.epsilon) * (1 - self.shared_share - self.step_share)
+        return self.cost.epsilon * (1 - self.shared_share - self.step_share)
 
     @property
     def rate(self) -> Fraction:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
 from fim_private.mechanisms.exponential import Exponential
 from fim_private.mechanisms.margins import STEP_SCALE, LargeMargin, TightMargin
@@ -98,7 +97,7 @@ def _scaled_prospects(mechanism: Any, confidence: float, candidates: int | None)
         delta = min(mechanism.delta, mechanism.epsilon)
         at_least_epsilon = replace(at_least_epsilon, delta=delta)
     coarse = prospects(at_least_epsilon, confidence, candidates)
-    factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
+    factor = _LEAST_EPSILON / mechanism.cost.epsilon
     support, margin, margin_tied = (
         None if units is None else math.ceil(units * factor)
         for units in (coarse.support, coarse.margin, coarse.margin_tied)

@@ -190,7 +190,7 @@ def test_integer_thresholds_are_the_ceiling_of_the_corrected_margin(
     epsilon: float, delta: float, rank: int
 ) -> None:
     [right] = oracles.integer_thresholds(exact(epsilon), exact(delta), [rank])
-    assert _integer_threshold(epsilon, delta, rank) == right
+    assert _integer_threshold(exact(epsilon), exact(delta), rank) == right
 
 
 def test_a_threshold_next_to_an_integer_is_decided_by_digits() -> None:
@@ -198,10 +198,11 @@ def test_a_threshold_next_to_an_integer_is_decided_by_digits() -> None:
     low, high = 1e-6, 2e-6
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _integer_threshold(1.0, middle, 1) >= 400 else (low, middle)
+        above = _integer_threshold(Fraction(1), exact(middle), 1) >= 400
+        low, high = (middle, high) if above else (low, middle)
     for delta in map(float, (low, high, np.nextafter(low, 0), np.nextafter(high, 1))):
         [right] = oracles.integer_thresholds(Fraction(1), exact(delta), [1])
-        assert _integer_threshold(1.0, delta, 1) == right
+        assert _integer_threshold(Fraction(1), exact(delta), 1) == right
 
 
 # -------------------- large and small

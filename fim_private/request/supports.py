@@ -190,13 +190,13 @@ class SupportNoise:
 
     @property
     def number(self) -> SupportNoise:
-        """Of two normals: the noise of the number of units."""
+        """The noise of the number of units, if there are two normals."""
         assert self.of_units is not None
         return SupportNoise.for_mu_squared(1 / self.of_units, 1)
 
     @property
     def beside_units(self) -> SupportNoise:
-        """Of two normals: the noise of 2x - n, where x is a support and n the number of units."""
+        """The noise of 2x - n for two normals: x is a support, and n the number of units."""
         return SupportNoise.for_mu_squared(self.count / (4 * self.parameter), self.count)
 
     def within(self, confidence: Fraction) -> int:

@@ -261,7 +261,7 @@ def check_page(page: Path | None, option: str) -> None:
 
 
 def ledger_of(options: OptionValues) -> fim.Ledger | None:
-    """Return the ledger that options name; None for none. The command ends with what is left in it,
+    """Return the ledger that options name, or None. The command ends with what is left in it,
     if it was charged.
     """
     path = options["ledger"]

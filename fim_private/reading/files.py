@@ -234,7 +234,7 @@ def open_file(file: File, *, as_text: bool = False) -> File:
         return replace(file, form=form)
     if suffix in _BINARY_SUFFIXES:
         raise DataError(
-            f"{file.name} does not begin as files that end in {suffix} do; check how it was written"
+            f"{file.name} is no {suffix} file, for it begins otherwise; check how it was written"
         )
     problem = (
         f"{file.name} has no form that can be read; those are {READABLE}; "

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -29,7 +29,7 @@ from fim_private.dp.arguments import positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues, options_of
 from fim_private.options.requests import RuleLimits
-from fim_private.reading.labels import Item, item_of
+from fim_private.reading.labels import Item, folded, item_of
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
 from fim_private.release.forms import Columns, Rows, item_columns, rows_by_segment, rows_of
@@ -535,6 +535,14 @@ class RuleChoice:
                 f"{words.NOT_INDEPENDENCE}"
             )
 
+    def folded(self) -> RuleChoice:
+        """Return the same choice for items that were read in small letters."""
+        antecedent, consequent, contains = (
+            frozenset(map(_folded_item, items))
+            for items in (self.antecedent, self.consequent, self.contains)
+        )
+        return replace(self, antecedent=antecedent, consequent=consequent, contains=contains)
+
     def has(self, sides: Sides) -> bool:
         """Tell whether a rule has the items that are asked for, and no more than may be."""
         left, right = map(frozenset, sides)
@@ -545,6 +553,21 @@ class RuleChoice:
             and len(left) <= (self.max_antecedent or len(left))
         )
 
+    def reached_by(
+        self, columns: Mapping[str, Numbers]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which rules reach the least confidence and lift, and which are doubtful.
+
+        columns: the numbers of the rules, as in `Rules`.
+        """
+        enough = columns["confidence"] >= self.min_confidence
+        doubtful = columns["confidence_lower"] < self.min_confidence
+        if "lift" in columns:
+            enough &= columns["lift"] >= self.min_lift
+            doubtful |= columns["lift_lower"] < self.min_lift
+            doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
+        return enough, doubtful
+
 
 def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
@@ -552,6 +575,10 @@ def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     if limit is not None and not (is_number and 0 <= limit <= most):
         raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
     return float(limit or 0)
+
+
+def _folded_item(item: Item) -> Item:
+    return item if isinstance(item, int) else folded(item) or item
 
 
 def _items_asked(name: str, asked: Any) -> frozenset[Item]:
@@ -582,6 +609,8 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
     unit = release.privacy_unit
     lifts = release.scope.has_lifts(unit)
     choice.check_lifts(lifts=lifts)
+    if release.scope.fold_case:
+        choice = choice.folded()
     noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
     known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *release.parts)}
@@ -594,12 +623,7 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
         )
     sides = [*filter(choice.has, _sides_of(itemsets))]
     columns = _columns(sides, known, noise, units, lifts=lifts)
-    doubtful = columns["confidence_lower"] < choice.min_confidence
-    enough = columns["confidence"] >= choice.min_confidence
-    if lifts:
-        doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
-        doubtful |= columns["lift_lower"] < choice.min_lift
-        enough &= columns["lift"] >= choice.min_lift
+    enough, doubtful = choice.reached_by(columns)
     order = _order(columns, doubtful, choice.sort)
     order = order[enough[order]]
     columns = {name: numbers[order] for name, numbers in columns.items()}

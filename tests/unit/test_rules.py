@@ -248,6 +248,8 @@ def test_rules_are_chosen_by_their_items_and_sorted_by_a_number() -> None:
     for name in ("support", "confidence", "lift"):
         sorted_rules = release.rules(sort=name)
         assert [*sorted_rules[name]] == sorted(every[name], reverse=True)
+    small = fim.mine([["Tea", "Milk"]] * 900, **MINED, fold_case=True)
+    assert len(small.rules(antecedent="TEA")) == 1
     shown = rules_of(release, RuleChoice(sort="confidence")).table().title
     assert shown.endswith("association rules of these itemsets, by confidence")
 

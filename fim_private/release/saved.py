@@ -287,7 +287,7 @@ _MADE: Mapping[str, Callable[..., object]] = {
     "Noise": _noise,
     "A list of items, in `catalogue`": Listed,
     "What a ledger says, in `ledger`": Charged,
-    "What is left, in `left` of `ledger`": Left,
+    "What is left, in `ledger.left`": Left,
     "Known itemsets, in `known_from`": KnownFrom,
 }
 # What values of a type become.

@@ -344,12 +344,7 @@ def assemble(
         segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
         segment_of[group] = segment
         segment = segment_of
-    if not keys:  # each row is a basket
-        lengths = sizes.astype(np.int64)
-    elif (group[1:] >= group[:-1]).all():
-        lengths = np.bincount(group, sizes).astype(np.int64)
-    else:
-        codes, lengths = grouping.brought_together(codes, sizes, group)
+    codes, lengths = _by_basket(codes, sizes, group)
     offsets, items = grouping.canonical_baskets(lengths, codes)
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
     if len(items) <= len(codes) * 3 // 4:
@@ -408,6 +403,21 @@ def _collected(
 
 def _joined(arrays: Sequence[Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
+
+
+def _by_basket(codes: Codes, sizes: Int32, group: Int32) -> tuple[Codes, Int64]:
+    """Return the codes basket by basket, and how many each basket has.
+
+    Args:
+        codes: Those of all rows.
+        sizes: How many each row has.
+        group: The basket of each row, without gaps.
+    """
+    if (group[1:] > group[:-1]).all():  # each row is a basket
+        return codes, sizes.astype(np.int64)
+    if (group[1:] >= group[:-1]).all():
+        return codes, np.bincount(group, sizes).astype(np.int64)
+    return grouping.brought_together(codes, sizes, group)
 
 
 def _earliest(day: Int32, basket: Int32, user: Int32 | None) -> Int32:

@@ -25,7 +25,13 @@ from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
-from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
+from fim_private.reading.labels import (
+    Item,
+    Vocabulary,
+    in_label_order,
+    mixed_vocabulary,
+    numbers,
+)
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import (
     Items,
@@ -426,11 +432,18 @@ Universe = UnknownUniverse | Catalogue | SizedUniverse
 class KnownItemsets:
     """Public itemsets, such as those of an earlier release; any other item may occur.
 
-    items: their items. itemsets: (k,) ascending codes in items.
+    Attributes:
+        items: Their items, and those that are required.
+        itemsets: (k,) ascending codes in items, none of them required.
+        required: The codes of the items that every itemset sought has.
     """
 
     items: Vocabulary
-    itemsets: tuple[ItemCodes, ...]
+    itemsets: tuple[ItemCodes, ...] = ()
+    required: ItemCodes = ()
+
+
+NOTHING_KNOWN = KnownItemsets(mixed_vocabulary(())[0])
 
 
 UNKNOWN = UnknownUniverse()

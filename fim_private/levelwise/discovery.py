@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
-from fim_private.counting.source import ItemSource
+from fim_private.counting.source import ItemSource, KnownItemsets, SupportSource, Universe
 from fim_private.counting.work import Int64
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
@@ -29,6 +29,7 @@ from fim_private.levelwise.recipe import (
     noisy_sums,
     noisy_weights,
 )
+from fim_private.spectrum import Items
 
 # Each noisy weight is drawn towards what other noisy weights predict of it: post-processing, by the
 # model of Fay and Herriot ("Estimates of income for small places", 1979) with a logarithmic link.
@@ -157,32 +158,36 @@ def empty_level(size: int) -> WeightedItemsets:
 
 
 def found_items(
-    items: ItemSource,
+    source: SupportSource,
+    universe: Universe,
+    known: KnownItemsets,
     budget: GaussianBudget,
     recipe: AnyRecipe,
     delta: Fraction | None,
     randomness: Randomness,
-    *,
-    listed: int = 0,
-    known: Collection[int] = (),
-) -> tuple[Int64, WeightedItemsets]:
-    """Return the codes of the items found, (m,), and their level, by descending noisy weight.
+) -> tuple[NoisyCounts, WeightedItemsets]:
+    """Return the m items found, by descending noisy weight, and their level.
 
     Args:
-        items: The items, with their sums of weights.
+        source: The purchases.
+        universe: A catalogue where the items are public, otherwise unknown.
+        known: Public itemsets. Their items come first and go on whatever they weigh. Those that are
+            required are left out, since all candidates have them.
         budget: The budget of the run.
         recipe: The shares of its steps.
         delta: The probability with which an item may be named that only one unit has. None stands
             for a public list of all items.
         randomness: The source of the noise.
-        listed: If only some items are public, the codes below this number are theirs.
-        known: The codes of public items that come first, and go on whatever they weigh.
     """
+    # If only some items are public, the codes below `listed` are theirs.
+    listed = 0 if delta is None else len(known.items)
+    public: Universe | KnownItemsets = known if listed else universe
+    items = source.items(public)
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
-    codes, cutoff = np.arange(len(sums)), -inf
+    codes, cutoff = np.setdiff1d(np.arange(len(sums)), known.required), -inf
     if delta is not None:
-        codes = codes[(sums != 0) | (codes < listed)]
+        codes = codes[(sums[codes] != 0) | (codes < listed)]
     noisy = noisy_sums(sums[codes], variance, randomness)
     if delta is not None:
         # Whole numbers are compared: a float below the threshold might be rounded up to it.
@@ -190,12 +195,14 @@ def found_items(
         named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
         codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
     weights = np.asarray(noisy / GRID, dtype=np.float64)
-    scores = np.where(np.isin(codes, [*known]), inf, weights)
+    known_codes = {code for itemset in known.itemsets for code in itemset}
+    scores = np.where(np.isin(codes, [*known_codes]), inf, weights)
     order = np.lexsort((-weights, -scores))
     numbers = np.arange(len(order), dtype=np.int32)[:, None]
     level = WeightedItemsets(numbers, weights[order], sqrt(variance), scores[order], cutoff)
-    most = max(recipe.most_items, len(known))
-    return codes[order[:most]], level.first(most)
+    most = max(recipe.most_items, len(known_codes))
+    noisy_counts = NoisyCounts(items, codes[order], budget, randomness, known.required)
+    return noisy_counts.first(most), level.first(most)
 
 
 def _are_among(sets: Itemsets, known: Itemsets) -> Marks:
@@ -365,17 +372,40 @@ class NoisyCounts:
         codes: (m,) those of these items.
         budget: The budget of the run.
         randomness: The source of the noise.
+        required: The codes of the items that every candidate has besides those of these items by
+            which it is known here.
     """
 
     items: ItemSource
     codes: Int64
     budget: GaussianBudget
     randomness: Randomness
+    required: tuple[int, ...] = ()
 
     @cached_property
     def counts(self) -> CandidateSource:
-        """The purchases of these items."""
-        return self.items.among(self.codes)
+        """The purchases of these items, and then those that are required."""
+        return self.items.among(np.append(self.codes, self.required).astype(np.int64))
+
+    def first(self, count: int) -> NoisyCounts:
+        """Return the candidates among the first `count` of these items."""
+        return self if count >= len(self.codes) else replace(self, codes=self.codes[:count])
+
+    def _whole(self, sets: Itemsets) -> Itemsets:
+        """Return itemsets of one size with the items that are required: (n, size + required)."""
+        end = len(self.codes) + len(self.required)
+        required = np.arange(len(self.codes), end, dtype=np.int32)
+        return np.column_stack([sets, np.tile(required, (len(sets), 1))])
+
+    def _sums(self, pool: CandidatePool, weights: Int64) -> Int64:
+        """Return for each candidate the sum of weights[candidates of the unit]: (K,)."""
+        return self.counts.sums([*map(self._whole, pool.sets)], weights)
+
+    def named(self, pool: CandidatePool) -> tuple[list[Items], list[int]]:
+        """Return the candidates with their labels, and their true supports: (K,) both."""
+        supports = self._sums(pool, np.append(0, np.ones(len(pool), dtype=np.int64)))
+        codes = [[*self.codes[row].tolist(), *self.required] for sets in pool.sets for row in sets]
+        return self.items.named(codes), supports.tolist()
 
     def _noisy(
         self, sums: Int64, share: Fraction, bound: int, candidates: int | None
@@ -396,7 +426,7 @@ class NoisyCounts:
         levels = {1: items}
         for size, share in enumerate(recipe.levels, start=2):
             known_sets = known.get(size, empty_level(size).sets)
-            if size == 2:
+            if size == 2 and not self.required:
                 level = self._pairs(levels, share, known_sets)
             else:
                 level = self._larger(levels, share, known_sets, recipe.most_closed)
@@ -436,7 +466,7 @@ class NoisyCounts:
             sets = sets[np.sort(np.argsort(-likely, kind="stable")[:most])]
         if not len(sets):
             return empty_level(size)
-        sums = self.counts.level_sums(sets, GRID)
+        sums = self.counts.level_sums(self._whole(sets), GRID)
         weights, variance = self._noisy(sums, share, 1, len(sets))
         estimates, _ = shrunken(weights, variance, subset_features(sets, levels))
         # The itemsets that were cut have rarer subsets: they would not have weighed more than the
@@ -451,13 +481,14 @@ class NoisyCounts:
         bound: the squared norm to which the weights of a unit are scaled.
         """
         candidates = len(pool)
-        sums = self.counts.sums(pool.sets, clipped_weights(bound, candidates, GRID))
+        sums = self._sums(pool, clipped_weights(bound, candidates, GRID))
         return self._noisy(sums, share, bound, candidates)
 
     def histogram(self, pool: CandidatePool, share: Fraction) -> UnitHistogram:
         """Return how many candidates units have, with noise, in public bins of growing width."""
         first, middles = bins(len(pool))
-        units = np.add.reduceat(self.counts.units_with(pool.sets)[1:], first - 1)
+        sets = [*map(self._whole, pool.sets)]
+        units = np.add.reduceat(self.counts.units_with(sets)[1:], first - 1)
         noisy, variance = self._noisy(units * GRID, share, 1, None)  # a unit is in one bin
         noisy[noisy < EMPTY * sqrt(variance)] = 0
         return UnitHistogram(middles, noisy)

@@ -13,6 +13,7 @@ from statistics import NormalDist
 import numpy as np
 
 from fim_private.counting.source import (
+    NOTHING_KNOWN,
     KnownItemsets,
     SelectedItemset,
     SupportSource,
@@ -258,13 +259,11 @@ def _named(
     noisy: NoisyCounts, pool: CandidatePool, in_doubt: Marks | None = None
 ) -> list[SelectedItemset]:
     """Return the itemsets of a pool with their true supports, the highest estimates first."""
-    supports = noisy.counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
-    codes = [noisy.codes[row].tolist() for sets in pool.sets for row in sets]
-    names = noisy.items.named(codes)
+    names, supports = noisy.named(pool)
     doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
     estimates = pool.estimates.tolist()
     order = np.argsort(-pool.estimates, kind="stable").tolist()
-    return [SelectedItemset(names[i], int(supports[i]), doubts[i], estimates[i]) for i in order]
+    return [SelectedItemset(names[i], supports[i], doubts[i], estimates[i]) for i in order]
 
 
 def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Itemsets]:
@@ -283,8 +282,11 @@ def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Ite
     return {size: np.array([*rows], dtype=np.int32) for size, rows in groupby(ordered, key=len)}
 
 
-def _level_steps(recipe: AnyRecipe) -> list[Step]:
-    return [Step("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
+def _level_steps(recipe: AnyRecipe, sought: Sought) -> list[Step]:
+    return [
+        Step("candidates", sought.whole((size,)), share)
+        for size, share in enumerate(recipe.levels, start=2)
+    ]
 
 
 @dataclass(frozen=True)
@@ -297,8 +299,8 @@ class Levelwise:
         items_delta: The δ for naming items. None stands for a public list of all items.
         recipe: The shares of its steps, and the numbers of candidates.
         keep_all: Whether itemsets come out whose estimate does not stand out from 0.
-        known: Public itemsets, which are counted whatever their items weigh. If they come from a
-            catalogue, all of its items are public.
+        known: Public itemsets, which are counted whatever their items weigh, and the items that are
+            required. If they come from a catalogue, all of its items are public.
     """
 
     sought: Sought
@@ -306,15 +308,15 @@ class Levelwise:
     items_delta: Fraction | None
     recipe: Recipe
     keep_all: bool
-    known: KnownItemsets | None
+    known: KnownItemsets
 
     @property
     def steps(self) -> list[Step]:
         """All uses of the private data, in their order."""
-        recipe, sizes = self.recipe, self.sought.sizes
+        recipe, sizes = self.recipe, self.sought.whole(self.sought.sizes)
         return [
             Step("items", (1,), recipe.items),
-            *_level_steps(recipe),
+            *_level_steps(recipe, self.sought),
             Step("first count", sizes, recipe.first),
             Step("histogram", sizes, recipe.histogram),
             Step("second count", sizes, recipe.second),
@@ -327,30 +329,15 @@ class Levelwise:
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        known = () if self.known is None else self.known.itemsets
-        listed = 0
-        public: Universe | KnownItemsets = universe
-        if self.known is not None and self.items_delta is not None:
-            listed, public = len(self.known.items), self.known
-        items, recipe, sought = source.items(public), self.recipe, self.sought
-        codes, level = found_items(
-            items,
-            self.budget,
-            recipe,
-            self.items_delta,
-            randomness,
-            listed=listed,
-            known={code for itemset in known for code in itemset},
+        recipe, sought = self.recipe, self.sought
+        noisy, level = found_items(
+            source, universe, self.known, self.budget, recipe, self.items_delta, randomness
         )
-        most = self._items_that_go_on(level)
-        codes, level = codes[:most], level.first(most)
-        noisy = NoisyCounts(items, codes, self.budget, randomness)
-        known_sets = _with_subsets(known, codes)
+        level = level.first(self._items_that_go_on(level))
+        noisy = noisy.first(len(level.sets))
+        known_sets = _with_subsets(self.known.itemsets, noisy.codes)
         paired = level.first(self._items_to_pair(level, len(known_sets.get(1, ()))))
-        noisy_of_paired = noisy
-        if len(paired.sets) < len(codes):
-            noisy_of_paired = replace(noisy, codes=codes[: len(paired.sets)])
-        levels = noisy_of_paired.levels(paired, recipe, known_sets)
+        levels = noisy.first(len(paired.sets)).levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
         pool_sizes = {
@@ -415,12 +402,14 @@ class LevelwiseThreshold:
         budget: As in Levelwise.
         items_delta: As in Levelwise.
         recipe: The shares of its steps, and the numbers of candidates.
+        known: The items that are required.
     """
 
     sought: Sought
     budget: GaussianBudget
     items_delta: Fraction | None
     recipe: ThresholdRecipe
+    known: KnownItemsets
 
     @property
     def steps(self) -> list[Step]:
@@ -430,9 +419,9 @@ class LevelwiseThreshold:
             Step("items", (1,), recipe.items),
             Step("histogram", (1,), recipe.histogram),
             Step("item count", (1,), recipe.item_count),
-            *_level_steps(recipe),
+            *_level_steps(recipe, self.sought),
         ]
-        sizes = self._sizes_of_sets
+        sizes = self.sought.whole(self._sizes_of_sets)
         if sizes:
             steps.append(Step("histogram", sizes, recipe.histogram))
             steps.append(Step("set count", sizes, recipe.set_count))
@@ -446,9 +435,11 @@ class LevelwiseThreshold:
         self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness
     ) -> list[SelectedItemset]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
-        items, recipe = source.items(universe), self.recipe
-        codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
-        if not len(codes):
+        recipe = self.recipe
+        noisy, found = found_items(
+            source, universe, self.known, self.budget, recipe, self.items_delta, randomness
+        )
+        if not len(noisy.codes):
             return []
 
         def counted(
@@ -464,7 +455,6 @@ class LevelwiseThreshold:
             estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
             return estimated, sqrt(variance) / remaining
 
-        noisy = NoisyCounts(items, codes, self.budget, randomness)
         pool = CandidatePool((found.sets,), found.weights)
         pool, deviation = counted(noisy, pool, {1: found}, recipe.item_count)
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
@@ -472,7 +462,7 @@ class LevelwiseThreshold:
         numbers = np.arange(len(places), dtype=np.int32)[:, None]
         weights = pool.estimates[places]
         level = WeightedItemsets(numbers, weights, deviation, weights)
-        noisy = replace(noisy, codes=codes[places])
+        noisy = replace(noisy, codes=noisy.codes[places])
         pools = []
         if 1 in self.sought.sizes:
             pool = CandidatePool((level.sets,), level.weights)
@@ -506,7 +496,7 @@ def levelwise(
     part: Fraction,
     keep_all: bool = False,
     threshold: bool = False,
-    known: KnownItemsets | None = None,
+    known: KnownItemsets = NOTHING_KNOWN,
 ) -> Levelwise | LevelwiseThreshold:
     """Return the run that spends a share of a budget (docs/privacy.md, Theorem 13).
 
@@ -527,7 +517,7 @@ def levelwise(
     mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
     if threshold:
-        return LevelwiseThreshold(sought, gaussian, items_delta, ThresholdRecipe.of(sought))
+        return LevelwiseThreshold(sought, gaussian, items_delta, ThresholdRecipe.of(sought), known)
     return Levelwise(sought, gaussian, items_delta, Recipe.of(sought), keep_all, known)
 
 

@@ -165,6 +165,8 @@ _MOST_ITEMS = 1_500
 # On three shops, and one of 100,000 customers, more in any case lose some of the 200 most frequent
 # pairs at ε = 1, and fewer a third of the 50 most frequent ones at ε = 4 (docs/benchmarks.md).
 _ITEMS_OF_USERS, _MOST_ITEMS_OF_USERS = 150, 300
+# Items that may go with a public one: without a list, and with one.
+_PARTNERS, _LISTED_PARTNERS = 300, 500
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
 # Up to this number of itemsets, and from this ε on, telling the candidates apart is harder than
@@ -177,13 +179,14 @@ class Sought:
     """The itemsets that a run seeks, and all else that is public and decides its recipe.
 
     Attributes:
-        sizes: The sizes of the itemsets, consecutive, >= 1.
+        sizes: The sizes of the itemsets, consecutive, >= 1, without the public items of each.
         count: How many are sought, >= 1, of each size or with union of all.
         union: Whether all sizes are ranked together.
         by_user: Whether the units are users, not baskets.
         listed: Whether the items are public.
         epsilon: The ε of the release.
         neighbors: The neighbour relation.
+        required: How many public items each of them has, which its size does not count.
     """
 
     sizes: tuple[int, ...]
@@ -193,6 +196,7 @@ class Sought:
     listed: bool
     epsilon: Fraction
     neighbors: str
+    required: int = 0
 
     def __post_init__(self) -> None:
         if self.sizes[-1] > LARGEST_SIZE:
@@ -204,7 +208,13 @@ class Sought:
     @property
     def kind(self) -> str:
         """The kind of itemsets that is sought, as _USERS_SHARES names it."""
+        if self.required:
+            return "partners"
         return kind_of(self.sizes, union=self.union)
+
+    def whole(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the sizes of itemsets with the public items that each of them has."""
+        return tuple(size + self.required for size in sizes)
 
     def items_that_go_on(self, most: int) -> int:
         """Return how many items go on to the pairs, `most` at most."""
@@ -295,10 +305,13 @@ class Recipe:
         items, pairs, larger, first = _shares(
             _USERS_SHARES[sought.kind, sought.listed],
             sought,
-            adapts=sought.kind in ("pairs", "larger"),
+            adapts=sought.kind in ("pairs", "larger", "partners"),
         )
         pool = sought.first_pool()
-        if sought.kind == "items":
+        if sought.kind == "partners":
+            most_items = most_paired = _LISTED_PARTNERS if sought.listed else _PARTNERS
+            pool = _partner_pool(sought, most_items)
+        elif sought.kind == "items":
             most_items = most_paired = 3 * sought.count + 20
             pool = _limited([most_items])
         else:
@@ -358,6 +371,15 @@ class Recipe:
         )
 
 
+def _partner_pool(sought: Sought, most_items: int) -> tuple[int, ...]:
+    """Return how many candidates of each size are counted first: all items that go on."""
+    usual = sought.first_pool()
+    return tuple(
+        most_items if size == 1 else candidates
+        for size, candidates in zip(sought.sizes, usual, strict=True)
+    )
+
+
 def _levels(
     sought: Sought, pairs: Fraction, larger: Fraction, most: Fraction
 ) -> tuple[Fraction, ...]:
@@ -383,6 +405,8 @@ _USERS_SHARES = {
     ("pairs", True): (28, 30, 0, 13),
     ("larger", False): (45, 14, 14, 8),
     ("larger", True): (25, 20, 20, 10),
+    ("partners", False): (44, 12, 4, 22),
+    ("partners", True): (22, 16, 8, 22),
 }
 
 

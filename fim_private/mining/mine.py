@@ -21,14 +21,17 @@ from fim_private.mining.given import (
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import AllMineOptions, CountOptions, MineOptions
 from fim_private.periods import KINDS
+from fim_private.reading.labels import Item, in_label_order
 from fim_private.reading.memory import limit_memory
 from fim_private.release.release import Release
+from fim_private.release.rules import folded_item, items_asked
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.words import GIVEN
 from fim_private.request.allocation import checked_plan, plan_of_given
 from fim_private.request.groups import Target
-from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
+from fim_private.request.itemsets import GivenItemsets, Items, KnownFrom, supports_of
 from fim_private.request.request import Request, recorded_request, request_from
+from fim_private.request.scope import Scope
 from fim_private.run.engines import SQL, DryRun, Opened
 from fim_private.run.outcome import Execution, Outcome
 from fim_private.run.run import Run, Spending
@@ -148,6 +151,8 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
         if values["known"] is not None:
             values["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
+        if values["with_items"] is not None:
+            scope = replace(scope, with_items=_required_items(run, scope))
         whole = request_from(values, run.promise(scope), scope)
     segments_of_unit = 1 if run.reading.parts is None else run.reading.parts.most
     request = whole.divided_among(segments_of_unit)
@@ -207,6 +212,19 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     return known, KnownFrom(len(known.itemsets), source)
 
 
+def _required_items(run: Run, scope: Scope) -> Items:
+    """Return the items that every itemset sought must have, as the data name them.
+
+    They may be given by their labels in the catalogue.
+    """
+    items = items_asked("with_items", run.values["with_items"])
+    if scope.fold_case:
+        items = frozenset(map(folded_item, items))
+    listed = {} if scope.catalogue is None else scope.catalogue.names
+    code_of: dict[Item, Item] = {label: item for item, label in listed.items()}
+    return in_label_order(code_of.get(item, item) for item in items)
+
+
 def _release(prepared: Prepared, opened: Opened) -> Release:
     """Carry out the plan, which decided all of it before purchases were read.
 
@@ -229,6 +247,8 @@ def _release(prepared: Prepared, opened: Opened) -> Release:
         groups = (published.itemsets, published.subsets, published.known)
         scope = replace(scope, catalogue=names.of_release(chain(*groups)))
         itemsets, subsets, known = map(names.shown, groups)
+        with_items = in_label_order(names.names.get(item, item) for item in scope.with_items)
+        scope = replace(scope, with_items=with_items)
         published = replace(published, itemsets=itemsets, subsets=subsets, known=known)
     opened = replace(opened, scope=scope)
     release = run.release(opened, spending, published, target, request.mechanism.name)

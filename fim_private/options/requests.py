@@ -47,6 +47,16 @@ class AskedOptions(TypedDict, total=False):
             "SHARE or N",
         ),
     ]
+    with_items: Annotated[
+        object,
+        asked(
+            "Only itemsets with this public item: what goes with it. Repeat it for itemsets with "
+            "several. --size counts them, so --size 2 asks for its partners.",
+            "ITEM",
+            typed=list[str],
+            spelled="--with",
+        ),
+    ]
     union: Annotated[bool, asked("With a range of sizes: rank the itemsets of all sizes together.")]
     supports: Annotated[
         bool | None,

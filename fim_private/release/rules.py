@@ -519,9 +519,9 @@ class RuleChoice:
         return cls(
             _limit("min_confidence", values["min_confidence"], 1, "a number between 0 and 1"),
             _limit("min_lift", values["min_lift"], math.inf, "a number of at least 0"),
-            _items_asked("antecedent", values["antecedent"]),
-            _items_asked("consequent", values["consequent"]),
-            _items_asked("contains", values["contains"]),
+            items_asked("antecedent", values["antecedent"]),
+            items_asked("consequent", values["consequent"]),
+            items_asked("contains", values["contains"]),
             None if most is None else positive_integer("max_antecedent", most),
             sort,
         )
@@ -538,7 +538,7 @@ class RuleChoice:
     def folded(self) -> RuleChoice:
         """Return the same choice for items that were read in small letters."""
         antecedent, consequent, contains = (
-            frozenset(map(_folded_item, items))
+            frozenset(map(folded_item, items))
             for items in (self.antecedent, self.consequent, self.contains)
         )
         return replace(self, antecedent=antecedent, consequent=consequent, contains=contains)
@@ -577,11 +577,12 @@ def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     return float(limit or 0)
 
 
-def _folded_item(item: Item) -> Item:
+def folded_item(item: Item) -> Item:
+    """Return an item as it is read where capital and small letters are the same."""
     return item if isinstance(item, int) else folded(item) or item
 
 
-def _items_asked(name: str, asked: Any) -> frozenset[Item]:
+def items_asked(name: str, asked: Any) -> frozenset[Item]:
     """Return the items that an option lists, or the only one. Raises ParameterError."""
     listed = [] if asked is None else asked
     if isinstance(asked, int | str):

@@ -321,14 +321,16 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     """
     target, universe = request.target, request.counted_universe
     public = request.selection_of(target.sizes)
+    required = len(target.known.required)
     sought = Sought(
-        sizes=target.sizes,
+        sizes=tuple(size - required for size in target.sizes),
         count=target.top,
         union=target.union,
         by_user=request.promise.by_user,
         listed=universe.is_listed,
         epsilon=request.budget.loss,
         neighbors=request.promise.neighbors,
+        required=required,
     )
     run = levelwise(
         sought,

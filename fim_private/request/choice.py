@@ -46,9 +46,22 @@ class Choice:
 
 
 def automatic_choice(
-    target: Target, public: PublicFacts, promise: Promise, *, has_known: bool
+    target: Target,
+    public: PublicFacts,
+    promise: Promise,
+    *,
+    has_known: bool,
+    has_required: bool = False,
 ) -> Choice:
-    """Return the mechanism that "auto" stands for. has_known: whether known itemsets are given."""
+    """Return the mechanism that "auto" stands for.
+
+    Args:
+        target: Which itemsets are sought.
+        public: What is known of the data by everybody.
+        promise: Who is protected, under which relation and budget.
+        has_known: Whether known itemsets are given.
+        has_required: Whether all itemsets sought must have some public items.
+    """
     spends_delta = promise.budget.delta > 0
     if not spends_delta:
         return Choice("permute-and-flip", "it needs the smallest margin of all that spend no delta")
@@ -56,6 +69,8 @@ def automatic_choice(
         return Choice("limited-domain", "it uses the public cap that you gave")
     if has_known:
         return Choice("levelwise", "it makes use of the known itemsets")
+    if has_required:
+        return Choice("levelwise", "it finds what goes with an item that you name")
     seeks_several = (
         target.min_support is not None
         or target.top > 1

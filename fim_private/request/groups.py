@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from fim_private import options as defaults
-from fim_private.counting.source import UNKNOWN, KnownItemsets, Universe
+from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, KnownItemsets, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.options.declaration import OptionValues
@@ -45,7 +45,8 @@ class Target:
         top: How many itemsets of each size are released at most; with union of all sizes, >= 1.
         union: Whether itemsets of all sizes are ranked together.
         min_support: The least support; None if the most frequent are sought.
-        known: Itemsets that are public, and counted in any case.
+        known: Itemsets that are public, and counted in any case; and the public items that each
+            itemset sought must have.
         rules: Whether the supports of all subsets are released too.
         keep_all: Whether itemsets stay that do not stand out from the noise.
         count: Whether the number of units is asked for, or needed.
@@ -55,7 +56,7 @@ class Target:
     top: int = defaults.TOP
     union: bool = False
     min_support: MinSupport | None = None
-    known: KnownItemsets | None = None
+    known: KnownItemsets = NOTHING_KNOWN
     rules: bool = False
     keep_all: bool = False
     count: bool = False
@@ -73,12 +74,12 @@ class Target:
     @property
     def most_supports(self) -> int:
         """How many supports are released at most, with those of subsets."""
-        most = self.sought
-        if self.known is not None:
-            most += len(self.known.itemsets)
-        if self.rules:
-            most *= 2 ** self.sizes[-1] - 1
-        return most
+        most = self.sought + len(self.known.itemsets)
+        if not self.rules:
+            return most
+        # Each itemset has its subsets, but all share those of the items that are required.
+        of_required = 1 << len(self.known.required)
+        return most * ((1 << self.sizes[-1]) - of_required) + of_required - 1
 
 
 @dataclass(frozen=True)

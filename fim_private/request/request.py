@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Unpack
 
 from fim_private import options as defaults
@@ -28,7 +28,7 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.options.declaration import OptionValues, filled
 from fim_private.options.requests import RequestOptions
-from fim_private.reading.labels import Item, Vocabulary, in_label_order
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.choice import AUTO, Choice, automatic_choice
 from fim_private.request.groups import Promise, PublicFacts, Target, range_of
@@ -122,10 +122,12 @@ class Request:
     def known_itemsets(self) -> list[tuple[Item, ...]]:
         """The known itemsets of the sizes that are sought."""
         known = self.target.known
-        if known is None:
-            return []
-        sought = [codes for codes in known.itemsets if len(codes) in self.target.sizes]
-        return [in_label_order(map(known.items.label, codes)) for codes in sought]
+        whole = [(*codes, *known.required) for codes in known.itemsets]
+        return [
+            in_label_order(map(known.items.label, codes))
+            for codes in whole
+            if len(codes) in self.target.sizes
+        ]
 
     def with_options(self, changes: OptionValues) -> Request:
         """Return what a caller asks for who changes some options.
@@ -237,12 +239,14 @@ def request_from(
     registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
     if name is None:
         has_known = values["known"] is not None
-        choice = automatic_choice(target, public, promise, has_known=has_known)
+        choice = automatic_choice(
+            target, public, promise, has_known=has_known, has_required=bool(scope.with_items)
+        )
     else:
         choice = Choice(name)
     spec = registry.spec_named(choice.name)
     _check_caps(spec, public, scope, by_user=promise.by_user)
-    if values["known"] is not None:
+    if values["known"] is not None or scope.with_items:
         target = replace(target, known=_known(values["known"], spec, public, scope, target))
     if target.min_support is not None and values["top"] is None:
         top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
@@ -310,7 +314,7 @@ def _supports_share(request: Request, choice: Choice) -> Fraction:
     target, values = request.target, request.options
     share, supports = values["supports_share"], values["supports"]
     if supports is None:
-        supports = target.known is not None or values["top"] not in (None, 1)
+        supports = values["known"] is not None or values["top"] not in (None, 1)
     supports = flag("supports", supports) or target.rules or target.min_support is not None
     if share is None:
         return _usual_supports_share(request, choice) if supports else _NOTHING
@@ -447,38 +451,69 @@ def _universe(values: OptionValues, scope: Scope) -> Universe:
 
 
 def _known(
-    itemsets: GivenItemsets, spec: MechanismSpec, public: PublicFacts, scope: Scope, target: Target
+    known: GivenItemsets | None,
+    spec: MechanismSpec,
+    public: PublicFacts,
+    scope: Scope,
+    target: Target,
 ) -> KnownItemsets:
-    """Return the known itemsets that can be counted.
+    """Return the known itemsets that can be counted, and the items that all must have.
 
     Raises ParameterError if there are none, or if they have no use.
     """
-    if target.min_support is not None:
+    name = "with_items" if known is None else "known"
+    if known is not None and target.min_support is not None:
         raise ParameterError(
             f"{parameter('known')} goes with {parameter('top')}, not with "
             f"{parameter('min_support')}"
         )
     if not spec.composed:
         raise ParameterError(
-            f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}"
+            f"{parameter(name)} goes with {parameter('mechanism')} levelwise, not {spec.name}"
         )
-    known = itemsets.vocabulary
-    vocabulary = scope.kept(known)
+    itemsets = () if known is None else known.itemsets
+    labels = [*{*scope.with_items, *chain(*itemsets)}]
+    named, places = mixed_vocabulary(labels)
+    vocabulary = scope.kept(named)
     if isinstance(public.universe, Catalogue):
         vocabulary = public.universe.items
-    code_of = known.codes_in(vocabulary).tolist()
+    code_of = dict(zip(labels, named.codes_in(vocabulary)[places].tolist(), strict=True))
+    required = _required_codes(scope.with_items, code_of, target)
     counted: dict[tuple[int, ...], None] = {}
-    for itemset in itemsets.codes:
-        codes = tuple(sorted(code_of[item] for item in itemset))
-        if codes[0] < 0:  # one of its items may not be released
+    for itemset in itemsets:
+        codes = {code_of[item] for item in itemset}
+        if min(codes) < 0:  # one of its items may not be released
             continue
-        if len(codes) <= target.sizes[-1]:
-            counted[codes] = None
-        else:  # of larger ones the items are known
-            counted |= dict.fromkeys((code,) for code in codes)
-    if not counted:
+        others = tuple(sorted(codes.difference(required)))
+        if len(codes) <= target.sizes[-1] and codes.issuperset(required):
+            counted[others] = None
+        else:  # of larger ones, and of those that are not sought, the items are known
+            counted |= dict.fromkeys((code,) for code in others)
+    counted.pop((), None)
+    if known is not None and not counted:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
-    return KnownItemsets(vocabulary, tuple(counted))
+    return KnownItemsets(vocabulary, tuple(counted), required)
+
+
+def _required_codes(
+    items: Sequence[Item], code_of: Mapping[Item, int], target: Target
+) -> tuple[int, ...]:
+    """Return the codes of the items that every itemset sought must have, ascending.
+
+    Raises ParameterError for one that cannot be released, or if itemsets have no room for others.
+    """
+    for item in items:
+        if code_of[item] < 0:
+            raise ParameterError(
+                f"{parameter('with_items')}: {shown(item)} is not in the catalogue, or is left "
+                f"out by {parameter('exclude')}"
+            )
+    if items and target.sizes[0] <= len(items):
+        raise ParameterError(
+            f"{parameter('size')} counts the items of {parameter('with_items')} too: it must be "
+            f"at least {len(items) + 1}"
+        )
+    return tuple(sorted(code_of[item] for item in items))
 
 
 # -------------------- what a ledger records
@@ -509,7 +544,7 @@ def recorded_request(request: Request) -> dict[str, object]:
     }
     if least is not None:
         recorded["min_support"] = least.count or least.share
-    if target.known is not None:
+    if target.known.itemsets:
         recorded["known"] = len(target.known.itemsets)
     if isinstance(universe, SizedUniverse):
         recorded["universe_size"] = universe.count

@@ -36,6 +36,7 @@ class Scope:
         fold_case: Whether capital and small letters are the same.
         catalogue: The public list of items.
         known_from: Where the known itemsets come from.
+        with_items: The public items that every itemset sought has.
         exclude: The items that are left out.
         min_basket: Baskets of fewer different items (without those left out) count as empty.
         together: "user" if it is enough that a user had all of an itemset in several baskets.
@@ -56,6 +57,7 @@ class Scope:
     fold_case: bool = False
     catalogue: Listed | None = None
     known_from: KnownFrom | None = None
+    with_items: tuple[Item, ...] = ()
     exclude: tuple[Item, ...] = ()
     min_basket: int | None = None
     together: str = BASKET
@@ -151,6 +153,7 @@ class Scope:
         values: dict[str, object] = vars(self) | {
             "basket": [*self.basket],
             "item": [*self.item],
+            "with_items": [*self.with_items],
             "exclude": [*self.exclude],
             "catalogue": self.catalogue and self.catalogue.to_dict(),
             "known_from": self.known_from and self.known_from.to_dict(),
@@ -165,8 +168,9 @@ class Scope:
     def recorded(self) -> dict[str, object]:
         """What a ledger records of it: no names of items, columns or segments."""
         recorded = {name: value for name, value in self.to_dict().items() if name in _CHARGED}
-        if self.exclude:
-            recorded["exclude"] = len(self.exclude)
+        for name, items in (("exclude", self.exclude), ("with_items", self.with_items)):
+            if items:
+                recorded[name] = len(items)
         if self.items_are_public:
             recorded["items_are_public"] = True
         return recorded
@@ -214,11 +218,11 @@ class Scope:
             yield f"An item is what the columns {_named(self.item)} say together."
         if self.catalogue is not None:
             yield self.catalogue.sentences()
+        if self.with_items:
+            yield f"Only itemsets with {_items_in_words(self.with_items)} were sought."
         number = len(self.exclude)
         if number:
-            named = ", ".join(map(item_name, self.exclude[:_MOST_NAMED]))
-            if number > _MOST_NAMED:
-                named += f" and {number - _MOST_NAMED:,} more"
+            named = _items_in_words(self.exclude)
             verb = "item is" if number == 1 else "items are"
             yield f"By a public list, {number:,} {verb} left out: {named}."
 
@@ -231,6 +235,11 @@ class Scope:
                 "An itemset counts all users who ever bought all of it, in one basket or in "
                 "several."
             )
+
+
+def _items_in_words(items: Sequence[Item]) -> str:
+    named, more = ", ".join(map(item_name, items[:_MOST_NAMED])), len(items) - _MOST_NAMED
+    return f"{named} and {more:,} more" if more > 0 else named
 
 
 def _named(columns: Sequence[str]) -> str:

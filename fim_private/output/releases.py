@@ -328,7 +328,7 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     run, request, spending = prepared.run, prepared.request, prepared.spending
     plan, (cost, _), (_, zcdp) = spending.plan, spending.total, run.entry(spending)
     sought = request.target.sought
-    kinds = itemsets_of(request.target.sizes, sought)
+    kinds = itemsets_of(request.target.sizes, sought) + request.scope.with_in_words
     supports = "with noisy supports" if request.supports_share else "without supports"
     verb = "comes" if sought == 1 else "come"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."

@@ -470,7 +470,7 @@ def check_alike(first: Release, second: Release) -> None:
 # The options that two releases must have in common for their shares to be compared.
 _KIND_OF_SHARES = (
     *("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets", "item", "basket"),
-    *("split", "fold_case", "exclude", "min_basket", "time", "time_format", "per"),
+    *("split", "fold_case", "with_items", "exclude", "min_basket", "time", "time_format", "per"),
     *("missing_time", "together"),
 )
 

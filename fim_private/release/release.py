@@ -274,27 +274,30 @@ class Release(Published):
         if not count:
             return self._no_itemsets
         if self.min_support is not None:
-            kinds = itemsets_of(self.sizes, count)
-            return f"{count:,} {kinds} with a noisy support of at least {self._least}"
+            return f"{count:,} {self._kinds(count)} with a noisy support of at least {self._least}"
         marks = [itemset.doubtful for itemset in self.itemsets]
         if any(marks):
             return words.candidates(count, marks.count(False), self._among)
         if self.wanted == 1:
-            return f"The most frequent {itemsets_of(self.sizes, 1)}, {self._ranked_by}"
+            return f"The most frequent {self._kinds(1)}, {self._ranked_by}"
         number = f"{count:,} of the {self.wanted:,}"
         if count == self.wanted:
             number = f"The {count:,}"
-        kinds = itemsets_of(self.sizes, self.wanted)
+        kinds = self._kinds(self.wanted)
         if not self.union and len(self.sizes) > 1:
             kinds += f" ({self.top:,} of each size)"
         return f"{number} most frequent {kinds}, {self._ranked_by}"
+
+    def _kinds(self, number: int) -> str:
+        """Return what was sought, such as "pairs with tea". number: how many, for the plural."""
+        return itemsets_of(self.sizes, number) + self.scope.with_in_words
 
     @property
     def _no_itemsets(self) -> str:
         """The title of a release without itemsets: that there are none, and why."""
         if self.scope.part is not None:
             return self.nothing
-        kind = itemsets_of(self.sizes, 1)
+        kind = self._kinds(1)
         if self.min_support is not None:
             return f"No {kind} was found with a noisy support of at least {self._least}."
         why = "the mechanism abstained"
@@ -315,8 +318,9 @@ class Release(Published):
     def _among(self) -> str:
         """What an itemset was sought as, such as "among the 50 most frequent"."""
         most = "the most frequent" if self.top == 1 else f"among the {self.top:,} most frequent"
-        of_each = len(self.sizes) > 1 and not self.union
-        return f"{most} of its size" if of_each else most
+        if len(self.sizes) > 1 and not self.union:
+            most += " of its size"
+        return most + self.scope.with_in_words
 
     @property
     def nothing(self) -> str:
@@ -326,9 +330,12 @@ class Release(Published):
         segment = self.scope.part
         for_whom = "" if segment is None else f" for {printable(segment)}"
         if self.min_support is not None:
-            return f"Nothing was found{for_whom} with a noisy support of at least {self._least}."
+            return (
+                f"Nothing{self.scope.with_in_words} was found{for_whom} with a noisy support of at "
+                f"least {self._least}."
+            )
         verb = "was found" if self.keep_all else "stood out from the noise"
-        return f"Nothing {verb}{for_whom}."
+        return f"Nothing{self.scope.with_in_words} {verb}{for_whom}."
 
     @property
     def _least(self) -> str:

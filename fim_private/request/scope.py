@@ -117,6 +117,12 @@ class Scope:
         return self.period if self.segment is None else self.segment
 
     @property
+    def with_in_words(self) -> str:
+        """With which public items itemsets were sought: " with tea and milk", or nothing."""
+        names = " and ".join(map(item_name, self.with_items))
+        return f" with {names}" if names else ""
+
+    @property
     def unites(self) -> bool:
         """Whether all of a user's baskets count as one."""
         return self.together == USER
@@ -219,7 +225,7 @@ class Scope:
         if self.catalogue is not None:
             yield self.catalogue.sentences()
         if self.with_items:
-            yield f"Only itemsets with {_items_in_words(self.with_items)} were sought."
+            yield f"Only itemsets{self.with_in_words} were sought: a public choice."
         number = len(self.exclude)
         if number:
             named = _items_in_words(self.exclude)

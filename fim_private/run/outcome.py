@@ -250,7 +250,9 @@ class Execution:
             candidates = self._ranked(named, estimates, measurement.noise)
         leaves_out = not self.plan.target.keep_all
         if leaves_out and self.plan.spares_all_for_one:
-            leaves_out = all(itemset.doubtful for itemset in candidates)
+            leaves_out = all(
+                itemset.doubtful and not _interval(itemset)[0] for itemset in candidates
+            )
         clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
         # Where some were left out, their noise selected those that stay: pooled intervals, which
         # hold on average over all that were found, would not hold for these.

@@ -185,15 +185,17 @@ def found_items(
     items = source.items(public)
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
-    codes, cutoff = np.setdiff1d(np.arange(len(sums)), known.required), -inf
+    codes, cutoff = np.arange(len(sums)), -inf
     if delta is not None:
-        codes = codes[(sums[codes] != 0) | (codes < listed)]
+        codes = codes[(sums != 0) | (codes < listed)]
     noisy = noisy_sums(sums[codes], variance, randomness)
     if delta is not None:
         # Whole numbers are compared: a float below the threshold might be rounded up to it.
         threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
         codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
+    is_sought = np.isin(codes, known.required, invert=True)
+    codes, noisy = codes[is_sought], noisy[is_sought]
     weights = np.asarray(noisy / GRID, dtype=np.float64)
     known_codes = {code for itemset in known.itemsets for code in itemset}
     scores = np.where(np.isin(codes, [*known_codes]), inf, weights)

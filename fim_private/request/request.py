@@ -487,10 +487,11 @@ def _known(
         others = tuple(sorted(codes.difference(required)))
         if len(codes) <= target.sizes[-1] and codes.issuperset(required):
             counted[others] = None
-        else:  # of larger ones, and of those that are not sought, the items are known
+        elif not required:  # of larger ones the items are known
             counted |= dict.fromkeys((code,) for code in others)
     counted.pop((), None)
-    if known is not None and not counted:
+    # Itemsets without the required items are not sought, but their items are known all the same.
+    if known is not None and not counted and not required:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
     return KnownItemsets(vocabulary, tuple(counted), required)
 

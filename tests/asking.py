@@ -25,7 +25,7 @@ def request_for(
     keep_all: bool = False,
     rules: bool = False,
     min_support: MinSupport | None = None,
-    known: KnownItemsets | None = None,
+    known: KnownItemsets = NOTHING_KNOWN,
     universe: Universe = UNKNOWN,
     max_rank: int | None = None,
     max_basket: int | None = None,

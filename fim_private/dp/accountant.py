@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import accumulate
@@ -110,6 +110,12 @@ class Step:
         if self.mu_squared is not None:
             return Fraction(self.mu_squared)
         return 2 * Fraction(self.rho or 0)
+
+    def divided_by(self, questions: int) -> Step:
+        """Return what it spends on each of several questions, in Gaussian privacy."""
+        if self.mu_squared is None:
+            return self
+        return replace(self, mu_squared=Exact(self.mu_squared / questions))
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, as in the JSON of a release: the budget rounded up to floats."""

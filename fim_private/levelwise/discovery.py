@@ -165,14 +165,13 @@ def found_items(
     recipe: AnyRecipe,
     delta: Fraction | None,
     randomness: Randomness,
-) -> tuple[NoisyCounts, WeightedItemsets]:
+) -> FoundItems:
     """Return the m items found, by descending noisy weight, and their level.
 
     Args:
         source: The purchases.
         universe: A catalogue where the items are public, otherwise unknown.
-        known: Public itemsets. Their items come first and go on whatever they weigh. Those that are
-            required are left out, since all candidates have them.
+        known: Public itemsets. Their items come first and go on whatever they weigh.
         budget: The budget of the run.
         recipe: The shares of its steps.
         delta: The probability with which an item may be named that only one unit has. None stands
@@ -194,8 +193,6 @@ def found_items(
         threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
         codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
-    is_sought = np.isin(codes, known.required, invert=True)
-    codes, noisy = codes[is_sought], noisy[is_sought]
     weights = np.asarray(noisy / GRID, dtype=np.float64)
     known_codes = {code for itemset in known.itemsets for code in itemset}
     scores = np.where(np.isin(codes, [*known_codes]), inf, weights)
@@ -203,8 +200,25 @@ def found_items(
     numbers = np.arange(len(order), dtype=np.int32)[:, None]
     level = WeightedItemsets(numbers, weights[order], sqrt(variance), scores[order], cutoff)
     most = max(recipe.most_items, len(known_codes))
-    noisy_counts = NoisyCounts(items, codes[order], budget, randomness, known.required)
+    noisy_counts = NoisyCounts(items, codes[order], budget, randomness)
     return noisy_counts.first(most), level.first(most)
+
+
+def beside_required(found: FoundItems, required: tuple[int, ...], questions: int) -> FoundItems:
+    """Return the items found but for those that all candidates are required to have.
+
+    Args:
+        found: The items, and their level.
+        required: The codes of those that are required.
+        questions: How many questions share the budget of what follows, each with an equal part.
+    """
+    noisy, level = found
+    places = np.flatnonzero(np.isin(noisy.codes, required, invert=True))
+    budget = replace(noisy.budget, part=noisy.budget.part / questions)
+    noisy = replace(noisy, codes=noisy.codes[places], budget=budget, required=required)
+    numbers = np.arange(len(places), dtype=np.int32)[:, None]
+    weights, scores = level.weights[places], level.scores[places]
+    return noisy, replace(level, sets=numbers, weights=weights, scores=scores)
 
 
 def _are_among(sets: Itemsets, known: Itemsets) -> Marks:
@@ -518,3 +532,7 @@ class NoisyCounts:
         bound = min((min(bound, candidates) for bound in BOUNDS), key=error)
         weights, variance = self.weights(pool, share, bound)
         return weights, variance, histogram.remaining_weight(bound)
+
+
+# The items found, by descending noisy weight, and their level.
+FoundItems = tuple[NoisyCounts, WeightedItemsets]

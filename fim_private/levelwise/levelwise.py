@@ -16,21 +16,19 @@ from fim_private.counting.source import (
     NOTHING_KNOWN,
     KnownItemsets,
     SelectedItemset,
-    SupportSource,
-    Universe,
 )
 from fim_private.counting.work import Int64
 from fim_private.dp.accountant import Step
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import (
     EMPTY,
     CandidatePool,
+    FoundItems,
     NoisyCounts,
     WeightedBySize,
     WeightedItemsets,
+    beside_required,
     bins,
-    found_items,
 )
 from fim_private.levelwise.recipe import (
     GRID,
@@ -301,6 +299,8 @@ class Levelwise:
         keep_all: Whether itemsets come out whose estimate does not stand out from 0.
         known: Public itemsets, which are counted whatever their items weigh, and the items that are
             required. If they come from a catalogue, all of its items are public.
+        questions: How many runs share the items found, and in equal parts what all other steps
+            spend. They differ in the items that are required.
     """
 
     sought: Sought
@@ -309,6 +309,7 @@ class Levelwise:
     recipe: Recipe
     keep_all: bool
     known: KnownItemsets
+    questions: int = 1
 
     @property
     def steps(self) -> list[Step]:
@@ -322,17 +323,13 @@ class Levelwise:
             Step("second count", sizes, recipe.second),
         ]
 
-    def find(
-        self, source: SupportSource, universe: Universe, randomness: Randomness
-    ) -> list[SelectedItemset]:
+    def find(self, found: FoundItems) -> list[SelectedItemset]:
         """Return itemsets, the highest estimates first: fewer than `count` if too few stand out.
 
-        universe: a catalogue where the items are public, otherwise unknown.
+        found: the items found by this run, or by another one of the same questions.
         """
         recipe, sought = self.recipe, self.sought
-        noisy, level = found_items(
-            source, universe, self.known, self.budget, recipe, self.items_delta, randomness
-        )
+        noisy, level = beside_required(found, self.known.required, self.questions)
         level = level.first(self._items_that_go_on(level))
         noisy = noisy.first(len(level.sets))
         known_sets = _with_subsets(self.known.itemsets, noisy.codes)
@@ -403,6 +400,7 @@ class LevelwiseThreshold:
         items_delta: As in Levelwise.
         recipe: The shares of its steps, and the numbers of candidates.
         known: The items that are required.
+        questions: As in Levelwise.
     """
 
     sought: Sought
@@ -410,15 +408,17 @@ class LevelwiseThreshold:
     items_delta: Fraction | None
     recipe: ThresholdRecipe
     known: KnownItemsets
+    questions: int = 1
 
     @property
     def steps(self) -> list[Step]:
         """All uses of the private data, in their order."""
         recipe = self.recipe
+        items = self.sought.whole((1,))
         steps = [
             Step("items", (1,), recipe.items),
-            Step("histogram", (1,), recipe.histogram),
-            Step("item count", (1,), recipe.item_count),
+            Step("histogram", items, recipe.histogram),
+            Step("item count", items, recipe.item_count),
             *_level_steps(recipe, self.sought),
         ]
         sizes = self.sought.whole(self._sizes_of_sets)
@@ -431,14 +431,10 @@ class LevelwiseThreshold:
     def _sizes_of_sets(self) -> tuple[int, ...]:
         return tuple(size for size in self.sought.sizes if size > 1)
 
-    def find(
-        self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness
-    ) -> list[SelectedItemset]:
+    def find(self, found: FoundItems, threshold: int) -> list[SelectedItemset]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
         recipe = self.recipe
-        noisy, found = found_items(
-            source, universe, self.known, self.budget, recipe, self.items_delta, randomness
-        )
+        noisy, level = beside_required(found, self.known.required, self.questions)
         if not len(noisy.codes):
             return []
 
@@ -455,8 +451,8 @@ class LevelwiseThreshold:
             estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
             return estimated, sqrt(variance) / remaining
 
-        pool = CandidatePool((found.sets,), found.weights)
-        pool, deviation = counted(noisy, pool, {1: found}, recipe.item_count)
+        pool = CandidatePool((level.sets,), level.weights)
+        pool, deviation = counted(noisy, pool, {1: level}, recipe.item_count)
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-pool.estimates[places], kind="stable")]
         numbers = np.arange(len(places), dtype=np.int32)[:, None]
@@ -497,6 +493,7 @@ def levelwise(
     keep_all: bool = False,
     threshold: bool = False,
     known: KnownItemsets = NOTHING_KNOWN,
+    questions: int = 1,
 ) -> Levelwise | LevelwiseThreshold:
     """Return the run that spends a share of a budget (docs/privacy.md, Theorem 13).
 
@@ -510,6 +507,7 @@ def levelwise(
         keep_all: As in Levelwise.
         threshold: Whether the itemsets are sought that reach a threshold.
         known: As in Levelwise.
+        questions: As in Levelwise.
     """
     items_delta = None
     if not sought.listed:
@@ -517,8 +515,10 @@ def levelwise(
     mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
     if threshold:
-        return LevelwiseThreshold(sought, gaussian, items_delta, ThresholdRecipe.of(sought), known)
-    return Levelwise(sought, gaussian, items_delta, Recipe.of(sought), keep_all, known)
+        return LevelwiseThreshold(
+            sought, gaussian, items_delta, ThresholdRecipe.of(sought), known, questions
+        )
+    return Levelwise(sought, gaussian, items_delta, Recipe.of(sought), keep_all, known, questions)
 
 
 # The needs of a run are estimated from its noise and the items of a typical unit, all of whose

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Unpack, overload
@@ -30,8 +31,9 @@ from fim_private.release.words import GIVEN
 from fim_private.request.allocation import checked_plan, plan_of_given
 from fim_private.request.groups import Target
 from fim_private.request.itemsets import GivenItemsets, Items, KnownFrom, supports_of
+from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, recorded_request, request_from
-from fim_private.request.scope import Scope
+from fim_private.request.scope import Scope, listed_items
 from fim_private.run.engines import SQL, DryRun, Opened
 from fim_private.run.outcome import Execution, Outcome
 from fim_private.run.run import Run, Spending
@@ -105,10 +107,10 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
     prepared = _prepared(data, options)
     run, spending = prepared.run, prepared.spending
     with run.charged(spending, prepared.request.scope) as (opened, charged):
-        releases = [_release(prepared, segment) for segment in opened]
+        releases = [release for segment in opened for release in _releases(prepared, segment)]
     cost, zcdp = spending.total
     run.warn_of_noisy_units(cost, releases)
-    if run.reading.parts is None:
+    if run.reading.parts is None and not prepared.request.scope.with_each:
         return replace(releases[0], charged=charged)
     stated_zcdp = None if spending.promise.budget.rho is None else zcdp
     return SegmentedRelease(tuple(releases), cost, stated_zcdp, charged)
@@ -120,14 +122,22 @@ class Prepared:
 
     Attributes:
         run: The call.
-        request: What is asked for of each segment.
+        requests: What is asked for of each segment: one request, or one for each item that is
+            asked about.
+        plans: The plan of each request. They differ in the items that itemsets must have.
         spending: The plan of each segment, what all of them spend together, and what the ledger
             records.
     """
 
     run: Run
-    request: Request
+    requests: tuple[Request, ...]
+    plans: tuple[ReleasePlan, ...]
     spending: Spending
+
+    @property
+    def request(self) -> Request:
+        """What is asked for first."""
+        return self.requests[0]
 
     @property
     def sends_queries(self) -> bool:
@@ -151,14 +161,17 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
         if values["known"] is not None:
             values["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
-        if values["with_items"] is not None:
-            scope = replace(scope, with_items=_required_items(run, scope))
-        whole = request_from(values, run.promise(scope), scope)
+        promise = run.promise(scope)
+        scopes = _scopes_of_questions(run, scope)
+        first, *others = scopes
+        whole = request_from(values, promise, first)
+        universe = whole.public.universe
+        wholes = [whole, *(request_from(values, promise, other, universe) for other in others)]
     segments_of_unit = 1 if run.reading.parts is None else run.reading.parts.most
-    request = whole.divided_among(segments_of_unit)
-    plan = checked_plan(request)
-    spending = Spending("mine", whole.promise, plan, recorded_request(whole), segments_of_unit)
-    return Prepared(run, request, spending)
+    requests = tuple(request.divided_among(segments_of_unit) for request in wholes)
+    plans = tuple(map(checked_plan, requests))
+    spending = Spending("mine", promise, plans[0], recorded_request(whole), segments_of_unit)
+    return Prepared(run, requests, plans, spending)
 
 
 def planned(data: object, **options: Unpack[AllMineOptions]) -> Prepared:
@@ -212,43 +225,86 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     return known, KnownFrom(len(known.itemsets), source)
 
 
-def _required_items(run: Run, scope: Scope) -> Items:
-    """Return the items that every itemset sought must have, as the data name them.
+_MOST_QUESTIONS = 50
 
-    They may be given by their labels in the catalogue.
+
+def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
+    """Return the scope of each question, with the items that its itemsets must have.
+
+    There is one question, or one for each item that is asked about. Items may be given by their
+    labels in the catalogue. Raises ParameterError for questions that do not go together.
     """
-    items = items_asked("with_items", run.values["with_items"])
-    if scope.fold_case:
-        items = frozenset(map(folded_item, items))
     listed = {} if scope.catalogue is None else scope.catalogue.names
     code_of: dict[Item, Item] = {label: item for item, label in listed.items()}
-    return in_label_order(code_of.get(item, item) for item in items)
+
+    def of_data(items: Iterable[Item]) -> Items:
+        if scope.fold_case:
+            items = map(folded_item, items)
+        return in_label_order({code_of.get(item, item) for item in items})
+
+    values = run.values
+    if values["with_each"] is None:
+        asked = items_asked("with_items", values["with_items"])
+        return [replace(scope, with_items=of_data(asked))]
+    given = [name for name in ("with_items", "known") if values[name] is not None]
+    if run.reading.parts is not None:
+        given.append("periods" if run.reading.by is None else "by")
+    if given:
+        raise ParameterError(f"give {parameter('with_each')} or {parameter(given[0])}, not both")
+    items = of_data(listed_items(values["with_each"], fold_case=scope.fold_case))
+    if len(items) > _MOST_QUESTIONS:
+        raise ParameterError(
+            f"{parameter('with_each')} must list at most {_MOST_QUESTIONS} items: each has its "
+            f"part of the budget"
+        )
+    scope = replace(scope, with_each=items)
+    return [replace(scope, with_items=(item,)) for item in items]
 
 
-def _release(prepared: Prepared, opened: Opened) -> Release:
+def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     """Carry out the plan, which decided all of it before purchases were read.
 
-    The number of units comes first, if it has noise of its own; then the selection, which counts
-    and draws by turns; then the noisy supports of the selected itemsets.
+    The number of units comes first, if it has noise of its own. The items that levelwise finds
+    serve all questions. Then comes each selection, which counts and draws by turns, and after it
+    the noisy supports of its itemsets.
     """
-    run, request, spending = prepared.run, prepared.request, prepared.spending
-    target, public = request.target, request.public
-    source, scope = opened.source, opened.scope
+    run, public = prepared.run, prepared.request.public
+    source = opened.source
     if public.max_basket is not None:
         source = source.capped(public.max_basket, public.max_baskets or 1)
-    execution = Execution(
-        spending.plan, source, run.randomness, target.rules, request.known_itemsets
-    )
-    units = execution.unit_count(public=request.promise.units_are_public)
-    selected = execution.select(units)
-    published = execution.publish(selected, units)
+    first = Execution(prepared.spending.plan, source, run.randomness)
+    units = first.unit_count(public=prepared.request.promise.units_are_public)
+    found = first.find_items()
+    for request, plan in zip(prepared.requests, prepared.plans, strict=True):
+        execution = replace(
+            first,
+            plan=plan,
+            with_subsets=request.target.rules,
+            known=request.known_itemsets,
+        )
+        selected = execution.select(found, units)
+        published = execution.publish(selected, units)
+        # A segment has its own scope; a question adds its items.
+        scope = replace(opened.scope, with_items=request.scope.with_items)
+        release = _release(prepared, request, replace(opened, scope=scope), published)
+        capped = request.target.min_support is not None and len(selected) >= request.target.top
+        yield replace(release, capped=capped)
+
+
+def _release(prepared: Prepared, request: Request, opened: Opened, published: Outcome) -> Release:
+    """Return the release of what a request published, under the names of its catalogue."""
+    run, spending, scope = prepared.run, prepared.spending, opened.scope
+    target, public = request.target, request.public
     names = scope.catalogue
     if names is not None:
         groups = (published.itemsets, published.subsets, published.known)
         scope = replace(scope, catalogue=names.of_release(chain(*groups)))
         itemsets, subsets, known = map(names.shown, groups)
-        with_items = in_label_order(names.names.get(item, item) for item in scope.with_items)
-        scope = replace(scope, with_items=with_items)
+        with_items, with_each = (
+            in_label_order(names.names.get(item, item) for item in items)
+            for items in (scope.with_items, scope.with_each)
+        )
+        scope = replace(scope, with_items=with_items, with_each=with_each)
         published = replace(published, itemsets=itemsets, subsets=subsets, known=known)
     opened = replace(opened, scope=scope)
     release = run.release(opened, spending, published, target, request.mechanism.name)
@@ -258,9 +314,8 @@ def _release(prepared: Prepared, opened: Opened) -> Release:
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
         # Advice on one of several segments would speak of its part of the budget.
-        request=request if scope.max_segments == 1 else None,
+        request=request if scope.max_segments == 1 and not scope.with_each else None,
         with_parts=target.rules,
-        capped=target.min_support is not None and len(selected) >= target.top,
     )
 
 

@@ -287,7 +287,16 @@ class MineOptions(
 
 
 class AllMineOptions(MineOptions, total=False):
-    """The options of `mine`: also segments, or periods, that each have a release of their own."""
+    """The options of `mine`: also segments, periods or items that each have a release."""
+
+    with_each: Annotated[
+        object,
+        asked(
+            "The same as --with for each item of a list of up to 50: text with one item a line. "
+            "Each has its own release, all under one budget.",
+            "FILE",
+        ),
+    ]
 
     by: Annotated[
         OptionalText,

@@ -64,7 +64,7 @@ def render_table(
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
-            heading = f"{printable(whole.scope.by or '')} {printable(name)}"
+            heading = segment.heading
             blocks.append(Rule(bold(heading), align="left"))
         blocks += _itemsets(segment, by_segment.get(name))
         blocks += [line for line in remarks.get(name, []) if line not in common]
@@ -331,6 +331,9 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     kinds = itemsets_of(request.target.sizes, sought) + request.scope.with_in_words
     supports = "with noisy supports" if request.supports_share else "without supports"
     verb = "comes" if sought == 1 else "come"
+    questions = len(prepared.requests)
+    if questions > 1:
+        kinds = itemsets_of(request.target.sizes, sought) + f" with each of {questions:,} items"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."
     if plan.target.most_supports > 1 and request.supports_share:
         yield (

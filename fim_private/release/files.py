@@ -103,8 +103,10 @@ class Published(Tabular):
 
     @property
     def part(self) -> str:
-        """What each of several releases is of: a "segment" or a "period"."""
+        """What each of several releases is of: a "segment", a "period" or an "item"."""
         first, *_ = self.by_segment.values()
+        if first.scope.with_each:
+            return "item"
         return "period" if first.scope.by is None else "segment"
 
     @abstractmethod

@@ -296,11 +296,13 @@ def plain_segments(segmented: AnyRelease, *, everything: bool = False) -> JsonOb
     releases = [plain_values(release, everything=everything) for release in segmented.releases]
     # The excluded items are the same in all of them, and perhaps many.
     excluded = [release.pop("exclude", None) for release in releases]
+    asked_about = [release.pop("with_each", None) for release in releases]
     unordered = _common(segmented) | {
         "by": segmented.by,
         "segments": [*segmented],
         "max_segments": segmented.max_segments,
         "exclude": excluded[0],
+        "with_each": asked_about[0],
         "releases": releases,
     }
     return {name: unordered[name] for name in SEGMENTED_KEYS if unordered[name] is not None}

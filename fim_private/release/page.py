@@ -94,7 +94,7 @@ def page(
     ]
     trend = None
     have_shares = all(segment.has_shares for segment in releases.values())
-    if whole.scope.by is None and len(releases) > 1 and have_shares:
+    if release.part == "period" and len(releases) > 1 and have_shares:
         moved = _trend_of(releases)
         trend = moved if moved.lines else None
     default_title = "What is bought"

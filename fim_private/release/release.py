@@ -181,7 +181,9 @@ class Release(Published):
 
     @property
     def heading(self) -> str:
-        """What stands above it, of several: the column and the segment, or the period."""
+        """What stands above it, of several: the column and the segment, the period, or the item."""
+        if self.scope.with_each:
+            return f"with {printable(self.scope.part or '')}"
         if self.scope.by is None:
             return printable(self.scope.period or "")
         return printable(f"{self.scope.by} {self.scope.segment}")

@@ -52,8 +52,10 @@ class SegmentedRelease(Published, Mapping[str, Release]):
 
     @property
     def by(self) -> str:
-        """The column of segments, or of times."""
+        """The column of segments, or of times; "with_items" if each release is of an item."""
         scope = self.releases[0].scope
+        if scope.with_each:
+            return "with_items"
         return scope.by or scope.time or ""
 
     @property
@@ -103,7 +105,9 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         same_shares = all(release.shares == first.shares for release in self.releases)
         names = ", ".join(self)
-        if self.part == "segment":
+        if self.part == "item":
+            scope = replace(first.scope, with_items=())
+        elif self.part == "segment":
             scope = replace(first.scope, segment=names)
         else:
             scope = replace(first.scope, period=names)
@@ -131,6 +135,8 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     def title(self) -> str:
         """What was released, in words."""
         itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
+        if self.part == "item":
+            return f"{itemsets} with {words.number_of(len(self), self.part)}"
         return f"{itemsets} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
 
     def to_dict(self, *, whole: bool = False) -> JsonObject:

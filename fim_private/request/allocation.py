@@ -339,6 +339,7 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         keep_all=target.keep_all,
         threshold=target.min_support is not None,
         known=target.known,
+        questions=target.questions,
     )
     share = request.search_share
     steps = [replace(step, fraction=share * step.fraction) for step in run.steps]

@@ -50,6 +50,7 @@ class Target:
         rules: Whether the supports of all subsets are released too.
         keep_all: Whether itemsets stay that do not stand out from the noise.
         count: Whether the number of units is asked for, or needed.
+        questions: How many questions share the budget, each about another required item.
     """
 
     sizes: tuple[int, ...] = (defaults.SIZE,)
@@ -60,6 +61,7 @@ class Target:
     rules: bool = False
     keep_all: bool = False
     count: bool = False
+    questions: int = 1
 
     @property
     def sought(self) -> int:

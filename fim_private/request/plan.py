@@ -132,9 +132,15 @@ class ReleasePlan:
         """Return the first step for a purpose; None if there is none."""
         return next((step for step in self.steps if step.purpose == purpose), None)
 
+    @property
+    def supports(self) -> Step | None:
+        """The step for the supports of one question; None if none are released."""
+        step = self.step("supports")
+        return None if step is None else step.divided_by(self.target.questions)
+
     def noise(self, count: int) -> SupportNoise | None:
         """Return the noise on each of `count` supports, >= 1; None if none are released."""
-        step = self.step("supports")
+        step = self.supports
         return None if step is None else noise_of(step, count, joint=self.joint_noise)
 
     def half_width(self, count: int) -> int:

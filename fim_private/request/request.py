@@ -223,7 +223,7 @@ def request_from(
         scope: Which purchases count.
         universe: What the options say of all items, where that was read before.
     """
-    target = _target_of(values)
+    target = replace(_target_of(values), questions=max(len(scope.with_each), 1))
     if universe is None:
         universe = _universe(values, scope)
     public = PublicFacts(
@@ -472,7 +472,7 @@ def _known(
             f"{parameter(name)} goes with {parameter('mechanism')} levelwise, not {spec.name}"
         )
     itemsets = () if known is None else known.itemsets
-    labels = [*{*scope.with_items, *chain(*itemsets)}]
+    labels = [*{*scope.with_items, *scope.with_each, *chain(*itemsets)}]
     named, places = mixed_vocabulary(labels)
     vocabulary = scope.kept(named)
     if isinstance(public.universe, Catalogue):

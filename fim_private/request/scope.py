@@ -37,6 +37,7 @@ class Scope:
         catalogue: The public list of items.
         known_from: Where the known itemsets come from.
         with_items: The public items that every itemset sought has.
+        with_each: The items that are asked about together, each in a release of its own.
         exclude: The items that are left out.
         min_basket: Baskets of fewer different items (without those left out) count as empty.
         together: "user" if it is enough that a user had all of an itemset in several baskets.
@@ -58,6 +59,7 @@ class Scope:
     catalogue: Listed | None = None
     known_from: KnownFrom | None = None
     with_items: tuple[Item, ...] = ()
+    with_each: tuple[Item, ...] = ()
     exclude: tuple[Item, ...] = ()
     min_basket: int | None = None
     together: str = BASKET
@@ -113,7 +115,9 @@ class Scope:
 
     @property
     def part(self) -> str | None:
-        """The segment or the period that this is of; None if it is of all purchases."""
+        """The segment, period or item that this is of; None if it is of all purchases."""
+        if self.with_each:
+            return ", ".join(map(item_name, self.with_items))
         return self.period if self.segment is None else self.segment
 
     @property
@@ -160,6 +164,7 @@ class Scope:
             "basket": [*self.basket],
             "item": [*self.item],
             "with_items": [*self.with_items],
+            "with_each": [*self.with_each],
             "exclude": [*self.exclude],
             "catalogue": self.catalogue and self.catalogue.to_dict(),
             "known_from": self.known_from and self.known_from.to_dict(),
@@ -174,7 +179,9 @@ class Scope:
     def recorded(self) -> dict[str, object]:
         """What a ledger records of it: no names of items, columns or segments."""
         recorded = {name: value for name, value in self.to_dict().items() if name in _CHARGED}
-        for name, items in (("exclude", self.exclude), ("with_items", self.with_items)):
+        # Of several questions, each is about one item.
+        for name in ("exclude", "with_each", "with_items"):
+            items = vars(self)[name]
             if items:
                 recorded[name] = len(items)
         if self.items_are_public:
@@ -226,6 +233,11 @@ class Scope:
             yield self.catalogue.sentences()
         if self.with_items:
             yield f"Only itemsets{self.with_in_words} were sought: a public choice."
+        if self.with_each:
+            yield (
+                f"{len(self.with_each):,} items were asked about together: the budget for counting "
+                f"and for supports has an equal part for each."
+            )
         number = len(self.exclude)
         if number:
             named = _items_in_words(self.exclude)
@@ -272,11 +284,11 @@ def checked_together(together: object, *, by_user: bool, rules: bool) -> str:
     return str(together)
 
 
-def excluded_items(exclude: object, *, fold_case: bool) -> tuple[Item, ...]:
-    """Return the items that are left out, from a list or a file; DataError if it cannot be read."""
-    if exclude is None:
+def listed_items(listing: object, *, fold_case: bool) -> tuple[Item, ...]:
+    """Return the items of a list or a file, none for None; DataError if it cannot be read."""
+    if listing is None:
         return ()
-    vocabulary = read_catalogue(exclude, fold_case=fold_case)
+    vocabulary = read_catalogue(listing, fold_case=fold_case)
     return tuple(map(vocabulary.label, range(len(vocabulary))))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fim_private.counting.source import SelectedItemset, SupportSource
 from fim_private.dp.noise import Randomness
+from fim_private.levelwise.discovery import FoundItems, found_items
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
@@ -131,22 +132,41 @@ class Execution:
             return None
         return UnitCount.noisy(self.source.units, noise_of(step, 1), self.randomness)
 
-    def select(self, units: UnitCount | None = None) -> list[SelectedItemset]:
+    def find_items(self) -> FoundItems | None:
+        """Return the items that levelwise finds first; None if the plan has another mechanism."""
+        for selection in self.plan.selections:
+            run = selection.run
+            if not isinstance(run, TopK):
+                return found_items(
+                    self.source,
+                    selection.universe,
+                    run.known,
+                    run.budget,
+                    run.recipe,
+                    run.items_delta,
+                    self.randomness,
+                )
+        return None
+
+    def select(
+        self, found: FoundItems | None, units: UnitCount | None = None
+    ) -> list[SelectedItemset]:
         """Return the itemsets that the selections of the plan select, in order, with true supports.
 
-        units: the number of units, by which a share of them as a least support is a number.
+        Args:
+            found: What `find_items` returned, for this plan or for another of its questions.
+            units: The number of units, by which a share of them as a least support is a number.
         """
         selected: list[SelectedItemset] = []
         for selection in self.plan.selections:
             match selection.run:
                 case LevelwiseThreshold() as run:
                     assert self.plan.target.min_support is not None
-                    threshold = self.plan.target.min_support.threshold(units)
-                    selected += run.find(
-                        self.source, selection.universe, threshold, self.randomness
-                    )
+                    assert found is not None
+                    selected += run.find(found, self.plan.target.min_support.threshold(units))
                 case Levelwise() as run:
-                    selected += run.find(self.source, selection.universe, self.randomness)
+                    assert found is not None
+                    selected += run.find(found)
                 case TopK() as run:
                     selected += self._selected_one_by_one(run, selection)
         return selected
@@ -202,7 +222,7 @@ class Execution:
             selected: The itemsets selected, with true supports.
             units: The number of units, if it is released.
         """
-        step = self.plan.step("supports")
+        step = self.plan.supports
         named = [itemset for itemset in selected if itemset.items is not None]
         if step is None or not (named or self.known):
             # Joint noise releases the number of units, also if nothing was selected.
@@ -250,9 +270,11 @@ class Execution:
             candidates = self._ranked(named, estimates, measurement.noise)
         leaves_out = not self.plan.target.keep_all
         if leaves_out and self.plan.spares_all_for_one:
-            leaves_out = all(
-                itemset.doubtful and not _interval(itemset)[0] for itemset in candidates
-            )
+            leaves_out = all(itemset.doubtful for itemset in candidates)
+        if leaves_out and self.plan.target.known.required:
+            # An item may have few owners, and then no rank is sure. But if one partner surely has
+            # support, the others, which stand out in the second count, are no mere noise.
+            leaves_out = all(_interval(itemset)[0] == 0 for itemset in candidates)
         clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
         # Where some were left out, their noise selected those that stay: pooled intervals, which
         # hold on average over all that were found, would not hold for these.

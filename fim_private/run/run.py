@@ -56,7 +56,7 @@ from fim_private.request.scope import (
     Scope,
     checked_together,
     counts_users,
-    excluded_items,
+    listed_items,
     rows_read,
 )
 from fim_private.run.engines import SQL, Engine, Opened
@@ -151,7 +151,7 @@ class Run:
         scope = replace(
             self.all_rows,
             min_basket=None if least is None else public_integer("min_basket", least),
-            exclude=excluded_items(self.values.get("exclude"), fold_case=self.all_rows.fold_case),
+            exclude=listed_items(self.values.get("exclude"), fold_case=self.all_rows.fold_case),
             together=checked_together(self.values["together"], by_user=self.by_user, rules=rules),
             by=None if self.reading.by is None else self.reading.by.column,
         )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fim_private as fim
-from fim_private.counting.source import UNKNOWN
+from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN
 from fim_private.mining.given import given_itemsets
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
@@ -107,7 +107,7 @@ def test_it_follows_from_what_is_public() -> None:
 
 def _plain(request: Request) -> Request:
     """Leave out the lists of items, which are arrays and cannot be compared."""
-    target = replace(request.target, known=None)
+    target = replace(request.target, known=NOTHING_KNOWN)
     return replace(request, target=target, public=replace(request.public, universe=UNKNOWN))
 
 

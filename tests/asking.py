@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fim_private.counting.source import UNKNOWN, KnownItemsets, Universe
+from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, KnownItemsets, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.mechanisms import registry
 from fim_private.request.groups import Promise, PublicFacts, Target

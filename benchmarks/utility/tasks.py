@@ -109,7 +109,7 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
         execution = Execution(plan, data, Randomness.seeded(seed))
-        selected = execution.select()
+        selected = execution.select(execution.find_items())
         supports = {itemset.items: itemset.support for itemset in selected}
         published = execution.publish(selected)
         for place, itemset in enumerate(published.itemsets):

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
-from fim_private.counting.source import ItemSource, KnownItemsets, SupportSource, Universe
+from fim_private.counting.source import (
+    ItemSource,
+    KnownItemsets,
+    SelectedItemset,
+    SupportSource,
+    Universe,
+)
 from fim_private.counting.work import Int64
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
@@ -29,7 +35,6 @@ from fim_private.levelwise.recipe import (
     noisy_sums,
     noisy_weights,
 )
-from fim_private.spectrum import Items
 
 # Each noisy weight is drawn towards what other noisy weights predict of it: post-processing, by the
 # model of Fay and Herriot ("Estimates of income for small places", 1979) with a logarithmic link.
@@ -417,11 +422,18 @@ class NoisyCounts:
         """Return for each candidate the sum of weights[candidates of the unit]: (K,)."""
         return self.counts.sums([*map(self._whole, pool.sets)], weights)
 
-    def named(self, pool: CandidatePool) -> tuple[list[Items], list[int]]:
-        """Return the candidates with their labels, and their true supports: (K,) both."""
-        supports = self._sums(pool, np.append(0, np.ones(len(pool), dtype=np.int64)))
+    def named(self, pool: CandidatePool, in_doubt: Marks | None = None) -> list[SelectedItemset]:
+        """Return candidates with their true supports, the highest estimates first.
+
+        in_doubt: (K,) whether each may be among them only because of noise; None if unknown.
+        """
+        supports = self._sums(pool, np.append(0, np.ones(len(pool), dtype=np.int64))).tolist()
         codes = [[*self.codes[row].tolist(), *self.required] for sets in pool.sets for row in sets]
-        return self.items.named(codes), supports.tolist()
+        names = self.items.named(codes)
+        doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
+        estimates = pool.estimates.tolist()
+        order = np.argsort(-pool.estimates, kind="stable").tolist()
+        return [SelectedItemset(names[i], supports[i], doubts[i], estimates[i]) for i in order]
 
     def _noisy(
         self, sums: Int64, share: Fraction, bound: int, candidates: int | None

@@ -253,17 +253,6 @@ _LEAST_BY_CHANCE = 0.2
 _ALWAYS = 50
 
 
-def _named(
-    noisy: NoisyCounts, pool: CandidatePool, in_doubt: Marks | None = None
-) -> list[SelectedItemset]:
-    """Return the itemsets of a pool with their true supports, the highest estimates first."""
-    names, supports = noisy.named(pool)
-    doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
-    estimates = pool.estimates.tolist()
-    order = np.argsort(-pool.estimates, kind="stable").tolist()
-    return [SelectedItemset(names[i], supports[i], doubts[i], estimates[i]) for i in order]
-
-
 def _with_subsets(known: Sequence[Sequence[int]], codes: Int64) -> dict[int, Itemsets]:
     """Return by size the known itemsets and all of their subsets.
 
@@ -350,7 +339,7 @@ class Levelwise:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
         in_doubt = counted.doubtful(places)
-        return _named(noisy, counted.pool.at(places), in_doubt)
+        return noisy.named(counted.pool.at(places), in_doubt)
 
     def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -476,7 +465,7 @@ class LevelwiseThreshold:
         pool = CandidatePool((*sets,), np.concatenate([np.empty(0), *estimates]))
         if not len(pool):
             return []
-        return _named(noisy, pool.at(pool.best(self.sought.count)))
+        return noisy.named(pool.at(pool.best(self.sought.count)))
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:

@@ -41,6 +41,7 @@ from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
+from fim_private.run import outcome
 from fim_private.run.outcome import Execution
 
 GRID = laws.GRID
@@ -650,13 +651,13 @@ def last_pair_forgotten(patch: Patch) -> None:
 
 def list_is_ignored(patch: Patch) -> None:
     """Of a list, too, only items that somebody has get noise, and are named from a threshold on."""
-    whole = vars(levelwise)["found_items"]
+    whole = vars(outcome)["found_items"]
 
     def unlisted(*given: Any) -> Any:
         *public, delta, randomness = given
         return whole(*public, delta or Fraction(1, 100), randomness)
 
-    patch.setattr(levelwise, "found_items", unlisted)
+    patch.setattr(outcome, "found_items", unlisted)
 
 
 def known_if_they_occur(patch: Patch) -> None:
@@ -677,7 +678,7 @@ def partners_that_occur(patch: Patch) -> None:
     whole = vars(levelwise)["counted_twice"]
 
     def occurring(noisy: NoisyCounts, pool: Any, *rest: Any) -> Any:
-        _, supports = noisy.named(pool)
+        supports = noisy._sums(pool, np.append(0, np.ones(len(pool), dtype=np.int64)))
         return whole(noisy, pool.at(np.flatnonzero(supports)), *rest)
 
     patch.setattr(levelwise, "counted_twice", occurring)
@@ -701,13 +702,13 @@ def by_basket(patch: Patch, name: str) -> None:
 
 def own_items(patch: Patch, count: int) -> None:
     """No mutant: of a unit so many items count where items are found."""
-    whole = vars(levelwise)["found_items"]
+    whole = vars(outcome)["found_items"]
 
     def cut(*given: Any) -> Any:
         *public, recipe, delta, randomness = given
         return whole(*public, replace(recipe, own_items=count), delta, randomness)
 
-    patch.setattr(levelwise, "found_items", cut)
+    patch.setattr(outcome, "found_items", cut)
 
 
 def one_for_all_cut(patch: Patch) -> None:
@@ -758,8 +759,8 @@ def chosen_by_support(patch: Patch) -> None:
     """What goes on to the supports is what has them."""
     whole = levelwise.LevelwiseThreshold.find
 
-    def chosen(run: Any, source: Any, universe: Any, threshold: int, randomness: Any) -> Any:
-        found = whole(run, source, universe, threshold, randomness)
+    def chosen(run: Any, items: Any, threshold: int) -> Any:
+        found = whole(run, items, threshold)
         return [one for one in found if one.support > threshold]
 
     patch.setattr(levelwise.LevelwiseThreshold, "find", chosen)

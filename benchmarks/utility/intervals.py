@@ -170,7 +170,7 @@ def _releases(
 def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[Release, Truth]]:
     """Find itemsets once, and yield a release for each drawing of the noise on their supports."""
     plan, request, source = prepared.spending.plan, prepared.request, opened.source
-    selected = Execution(plan, source, prepared.run.randomness)
+    finding = Execution(plan, source, prepared.run.randomness)
     selected = finding.select(finding.find_items())
     truth: dict[frozenset[Item], int] = {frozenset(): source.units}
     truth |= {frozenset(itemset.items or ()): itemset.support for itemset in selected}

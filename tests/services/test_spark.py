@@ -124,6 +124,7 @@ REQUESTS: Any = {
         "mechanism": "levelwise", "together": "user"},
     "known": OF_USERS | {"top": 9, "size": "1-3", "known": [["7", 1], ["i3", "i99"], ["2", "4", "5"], ["nothing"]],  # noqa: E501
         "rules": True},
+    "with an item": OF_USERS | {"top": 9, "size": "2-3", "with_items": ["2"]},
     "periods": {"basket": "basket", "item": "item", "time": "day", "period": "week", "periods": "2026-W45..2026-W47",  # noqa: E501
         "where": "amount > 2", "top": 2},
     "dates in texts": {"basket": "basket", "item": "item", "where": ("date >= '2026-11-15' and "

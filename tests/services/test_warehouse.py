@@ -64,6 +64,7 @@ CASES: dict[str, dict[str, Any]] = {
     "min_support": {**COLUMNS, "min_support": 0.02},
     "catalogue": {**TEN, **LISTED},
     "known": {**TEN, "known": [("i1", "i2")]},
+    "with an item": {**TEN, "with_items": ["i1"]},
     "exclude": {**TEN, "exclude": ["i1"], "min_basket": 2},
     "where": {**TEN, "where": SOME},
     "like": {**TEN, "where": LIKE},

@@ -28,6 +28,8 @@ from fim_private.request.itemsets import GivenItemsets, supports_of
 
 DELTA, TOP, GENERAL = 1e-6, 20, 100
 RANKS, RUNS = [5, 20, 60, 120], 10
+# An item is passed over if its last partner sought has fewer units than this.
+_ENOUGH = 10
 ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 # Budgets and relations, the most important first.
 SETTINGS = [(1.0, ADD_REMOVE), (0.5, ADD_REMOVE), (2.0, ADD_REMOVE), (1.0, REPLACE_ONE)]
@@ -58,32 +60,30 @@ def _tasks(
 
 @dataclass(frozen=True)
 class Partners:
-    """The items that go with one item: their codes, and how many units have both, descending."""
+    """An item, and how many units have it with each of its partners, descending."""
 
     item: Item
-    codes: tuple[int, ...]
     supports: tuple[int, ...]
 
     @classmethod
     def of(cls, data: Transactions, rank: int) -> Partners:
-        """Return the partners of the item of a rank, 1 for the most frequent one."""
+        """Return the partners of the item of a rank, 1 for the most frequent one.
+
+        Or of the next item that has enough of them: people buy petrol with next to nothing.
+        """
         items = LocalSource(data).items()
         supports = items.sums(np.append(0, np.ones(len(data.vocabulary), dtype=np.int64)))
-        order = np.argsort(-supports, kind="stable")
-        item = int(order[rank - 1])
-        others = np.delete(np.arange(len(supports)), item)
-        pairs = np.column_stack([np.full(len(others), item), others]).astype(np.int32)
-        pairs.sort(axis=1)
-        # No partner has more support than its item, so rare ones are left out.
-        with_item = items.among(np.arange(len(supports))).sums(
-            [pairs], np.append(0, np.ones(len(pairs), dtype=np.int64))
-        )
-        best = np.argsort(-with_item, kind="stable")
-        return cls(
-            data.vocabulary.label(item),
-            tuple(others[best].tolist()),
-            tuple(with_item[best].tolist()),
-        )
+        for item in np.argsort(-supports, kind="stable")[rank - 1 :].tolist():
+            others = np.delete(np.arange(len(supports)), item)
+            pairs = np.column_stack([np.full(len(others), item), others]).astype(np.int32)
+            pairs.sort(axis=1)
+            with_item = items.among(np.arange(len(supports))).sums(
+                [pairs], np.append(0, np.ones(len(pairs), dtype=np.int64))
+            )
+            descending = sorted(with_item.tolist(), reverse=True)
+            if descending[TOP - 1] >= _ENOUGH:
+                return cls(data.vocabulary.label(item), tuple(descending))
+        raise ValueError(f"no item of rank {rank} or more has {TOP} partners")
 
 
 def missed(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from fim_private.display import JsonObject, Tabular, as_json
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import filled, takes
@@ -195,6 +196,8 @@ class Published(Tabular):
         doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
             confidence or lift that was asked for. Doubtful rules come last; the others are in order
             of the lower end of their lift.
+        Rules with several items on the right side, and redundant ones, are left out unless
+        max_consequent and redundant say otherwise.
         Estimates decide which rules reach a limit. antecedent, consequent and contains are an item
         each, or a list of items. For users with together="basket" there is confidence alone,
         because lift 1 is not independence there. Of several segments, the segment is a first
@@ -203,6 +206,23 @@ class Published(Tabular):
         """
         rules = rules_by_segment(self, RuleChoice.of(filled("rules", RuleLimits, limits)))
         return joined({name: made.frame() for name, made in rules.items()}, self.part)
+
+    @takes(RuleLimits)
+    def recommend(self, basket: object, *, top: int = 5, **limits: Unpack[RuleLimits]) -> Frame:
+        """Return what goes with the items of a basket: a frame as rules() has it, with the best
+        rule for each item, surest first.
+
+        Each rule has its left side within the basket, and nothing of the basket on its right side.
+        What is bought less often than by chance is left out. An empty frame says that nothing in
+        the release goes with the basket.
+        basket: an item, or a list or set of items. top: how many rules there are at most, >= 1; of
+        several segments, in each. Raises what rules() raises.
+        """
+        most = positive_integer("top", top)
+        choice = RuleChoice.of(filled("recommend", RuleLimits, limits)).for_basket(basket)
+        rules = rules_by_segment(self, choice)
+        frames = {name: made.at([*range(len(made))][:most]).frame() for name, made in rules.items()}
+        return joined(frames, self.part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

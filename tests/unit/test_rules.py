@@ -37,11 +37,12 @@ from fim_private.release.rules import (
     RuleChoice,
     RuleCounts,
     bounds,
+    is_clearly_more,
     rules_by_segment,
     rules_of,
 )
 from fim_private.request.itemsets import subsets_of
-from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 from fim_private.run.outcome import Execution
 
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
@@ -326,14 +327,35 @@ def test_what_goes_with_a_basket() -> None:
         release.recommend(3.5)
 
 
+def counted(named: str, **supports: int) -> fim.Release:
+    """Return a release of 1,000 baskets with these supports: of named itemsets and of parts."""
+    of = {key: fim.Itemset((*key,), n, (n - 16, n + 16), False) for key, n in supports.items()}
+    noise = SupportNoise.of(NoiseKind.NORMAL, Fraction(64), 9)
+    release = replace(fim.mine(SHOP, **MINED), noise=noise, units=1000, units_noise=None)
+    itemsets = tuple(of.pop(key) for key in named.split())
+    return replace(release, itemsets=itemsets, parts=(*of.values(),))
+
+
+def test_a_sure_rule_is_not_left_out_for_a_doubtful_one() -> None:
+    assert is_clearly_more((0.5, 0.4, 0.6), (0.35, 0.3, 0.45))
+    assert not is_clearly_more((0.5, 0.4, 0.6), (0.37, 0.3, 0.47))
+    parts = {"a": 150, "b": 400, "c": 500, "ab": 120, "bc": 100}
+    for shorter, is_sure in ((80, False), (118, True)):
+        release = counted("ac abc", ac=shorter, abc=84, **parts)
+        [short, longer] = (
+            rules_of(release, RuleChoice(antecedent=frozenset(left), consequent=frozenset("c")))
+            for left in ("a", "ab")
+        )
+        assert not longer.doubtful.any()
+        assert short.doubtful.any() != is_sure
+        assert (({"a", "b"}, {"c"}) in sides_of(release.rules())) != is_sure
+
+
 def test_maximal_and_closed_itemsets() -> None:
-    of = {"a": 500, "b": 300, "c": 310, "ab": 295, "ac": 200, "d": 90}
-    itemsets = [fim.Itemset((*items,), n, (n - 30, n + 30), False) for items, n in of.items()]
-    release = replace(fim.mine(SHOP, **MINED), itemsets=(*itemsets, fim.Itemset(("b", "c"), 300)))
-    names = {"a": False, "b": True, "c": True, "ab": False, "ac": False, "d": False, "bc": False}
+    release = counted("a b c ab ac d bc", a=500, b=300, c=310, ab=295, ac=200, d=90, bc=300)
     assert [i.items for i in release.maximal()] == [(*n,) for n in ("ab", "ac", "d", "bc")]
     closed = {"".join(map(str, i.items or ())): i.doubtful for i in release.closed()}
-    assert closed == {name: doubt for name, doubt in names.items() if name != "b"}
+    assert closed == {"a": False, "c": True, "ab": False, "ac": False, "d": False, "bc": False}
     with pytest.raises(ParameterError, match="closed itemsets need supports: mine again with"):
         fim.mine(SHOP, size=2, seed=1).closed()
 

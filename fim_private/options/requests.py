@@ -120,8 +120,7 @@ class RuleLimits(TypedDict, total=False):
         OptionalNumber,
         asked(
             "With --rules: the same for the right side. By default 1, or as many as --consequent "
-            "names.",
-            shown="1",
+            "names."
         ),
     ]
     redundant: Annotated[

@@ -208,13 +208,13 @@ def _given(typed: OptionValues) -> OptionValues:
 
 def rules_chosen(typed: OptionValues, *, lifts: bool = True) -> Optional["RuleChoice"]:
     """Return which rules are shown; None for no rules. lifts: whether rules have a lift."""
-    basket = typed.get("recommend")
+    basket = typed.get("recommend") or None
     if typed["rules"] or basket:
         from fim_private.release.rules import RuleChoice
 
-        choice = RuleChoice.of(typed)
+        choice = RuleChoice.of(typed, basket)
         choice.check_lifts(lifts=lifts)
-        return choice.for_basket(basket) if basket else choice
+        return choice
     for name in RuleLimits.__annotations__:
         if typed[name] not in (None, [], False):
             raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")

@@ -144,9 +144,8 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
 def _of_rules(rules: Rules) -> Iterator[Block]:
     """Yield rules, and how to see those that are left out."""
     yield from _blocks(rules.table())
-    options = ["--max-consequent N"] * bool(rules.wider) + ["--redundant"] * bool(rules.redundant)
-    if options:
-        yield f"Show them with {' and '.join(options)}."
+    if rules.left_out:
+        yield "Show all with --redundant --max-consequent N."
 
 
 def render_recommended(

@@ -219,10 +219,9 @@ class Published(Tabular):
         several segments, in each. Raises what rules() raises.
         """
         most = positive_integer("top", top)
-        choice = RuleChoice.of(filled("recommend", RuleLimits, limits)).for_basket(basket)
+        choice = RuleChoice.of(filled("recommend", RuleLimits, limits), basket)
         rules = rules_by_segment(self, choice)
-        frames = {name: made.at([*range(len(made))][:most]).frame() for name, made in rules.items()}
-        return joined(frames, self.part)
+        return joined({name: made.first(most).frame() for name, made in rules.items()}, self.part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.display import MARK, Table
-from fim_private.dp.arguments import flag, positive_integer
+from fim_private.dp.arguments import exact_number, flag, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.labels import Item, folded, in_label_order, item_of
@@ -356,6 +356,10 @@ class Rules:
             doubtful=self.doubtful[places],
         )
 
+    def first(self, most: int) -> Rules:
+        """Return the first rules, so many at most."""
+        return self.at(range(len(self))[:most])
+
     @property
     def has_lifts(self) -> bool:
         """Whether rules have lift and the other metrics that compare with independence."""
@@ -386,19 +390,15 @@ class Rules:
     @property
     def left_out(self) -> str:
         """How many more rules there are, in sentences; empty if these are all."""
-        more = []
-        if self.wider:
-            most = words.number_of(self.choice.max_consequent or 1, "item")
-            more.append(f"{words.number_of(self.wider, 'rule')} with more than {most} on the right")
-        if self.redundant:
-            more.append(words.number_of(self.redundant, "redundant rule"))
         sentences = []
-        if more:
-            sentences.append(f"This leaves out {' and '.join(more)}.")
+        if self.wider:
+            wider = words.number_of(self.wider, "rule")
+            most = words.number_of(self.choice.max_consequent or 1, "item")
+            sentences.append(f"This leaves out {wider} with more than {most} on the right.")
         if self.redundant:
             sentences.append(
-                "A rule is redundant if a shorter one with the same right side has as much "
-                "confidence, within the noise."
+                f"Redundant rules are left out ({self.redundant:,}): a shorter one with the same "
+                f"right side has as much confidence, within the noise."
             )
         return " ".join(sentences)
 
@@ -611,8 +611,11 @@ class RuleChoice:
     basket: frozenset[Item] | None = None
 
     @classmethod
-    def of(cls, limits: OptionValues) -> Self:
-        """Return the choice that options make. Raises ParameterError for what is out of range."""
+    def of(cls, limits: OptionValues, basket: object = None) -> Self:
+        """Return the choice that options make. Raises ParameterError for what is out of range.
+
+        basket: an item, or a list of items; None for any rules.
+        """
         consequent = _items_asked("consequent", limits["consequent"])
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
@@ -632,11 +635,8 @@ class RuleChoice:
             positive_integer("max_consequent", widest),
             flag("redundant", limits["redundant"]),
             sort,
+            None if basket is None else _items_asked("basket", basket),
         )
-
-    def for_basket(self, basket: object) -> Self:
-        """Return the choice of what goes with an item, or with a list of items."""
-        return replace(self, basket=_items_asked("basket", basket))
 
     def check_lifts(self, *, lifts: bool) -> None:
         """Raise ParameterError if a lift is asked for where rules have none."""
@@ -690,10 +690,10 @@ class RuleChoice:
 
 def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
-    is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-    if limit is not None and not (is_number and 0 <= limit <= most):
+    number = exact_number(0 if limit is None else limit)
+    if number is None or not 0 <= number <= most:
         raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
-    return float(limit or 0)
+    return float(number)
 
 
 def _folded_items(items: frozenset[Item]) -> frozenset[Item]:
@@ -752,19 +752,16 @@ def _shown(rules: Rules) -> Rules:
     """Return rules without those that their choice leaves out."""
     choice = rules.choice
     widest = choice.max_consequent or math.inf
-    narrow = [place for place, (_, right) in enumerate(rules.sides) if len(right) <= widest]
-    shown_rules = narrow_rules = rules.at(narrow)
+    places = [place for place, (_, right) in enumerate(rules.sides) if len(right) <= widest]
+    chosen = narrow = rules.at(places)
     if not choice.redundant:
-        shown_rules = narrow_rules.at(_not_redundant(narrow_rules))
-    if choice.basket is not None:
-        ranked = reversed([*enumerate(shown_rules.sides)])
-        best = {right: place for place, (_, right) in ranked}
-        return shown_rules.at(sorted(best.values()))
-    return replace(
-        shown_rules,
-        wider=len(rules) - len(narrow),
-        redundant=len(narrow) - len(shown_rules),
-    )
+        chosen = narrow.at(_not_redundant(narrow))
+    if choice.basket is None:
+        return replace(chosen, wider=len(rules) - len(narrow), redundant=len(narrow) - len(chosen))
+    best: dict[Items, int] = {}
+    for place, (_, right) in enumerate(chosen.sides):
+        best.setdefault(right, place)
+    return chosen.at([*best.values()])
 
 
 def _not_redundant(rules: Rules) -> list[int]:

@@ -294,15 +294,15 @@ def test_a_rule_that_says_no_more_than_a_shorter_one_is_left_out(epsilon: float)
     made = rules_by_segment(release, RuleChoice(max_consequent=1, redundant=False))
     wide = len(release.rules(**EVERY)) - len(every)
     told = (
-        f"This leaves out {wide} rules with more than 1 item on the right and "
-        f"{len(every) - len(shown)} redundant rules. A rule is redundant if a shorter one"
+        f"This leaves out {wide} rules with more than 1 item on the right. "
+        f"Redundant rules are left out ({len(every) - len(shown)}): a shorter one with the same"
     )
     assert wide > 0
     assert told in json.loads(release.to_json(made))["rules_note"]
     assert told in Markup(page(release, made)).words
     table = render_table(release, Screen(), rules=made)
     assert told in table
-    assert "\nShow them with --max-consequent N and --redundant.\n" in table
+    assert "\nShow all with --redundant --max-consequent N.\n" in table
     assert len(release.rules(consequent=["bread", "butter"])) > 0
 
 

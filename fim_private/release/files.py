@@ -220,8 +220,11 @@ class Published(Tabular):
         """
         most = positive_integer("top", top)
         choice = RuleChoice.of(filled("recommend", RuleLimits, limits), basket)
-        rules = rules_by_segment(self, choice)
-        return joined({name: made.first(most).frame() for name, made in rules.items()}, self.part)
+        rules = {
+            name: made.at(range(len(made))[:most])
+            for name, made in rules_by_segment(self, choice).items()
+        }
+        return joined({name: made.frame() for name, made in rules.items()}, self.part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

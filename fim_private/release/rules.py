@@ -11,8 +11,8 @@ With x units that have A and C, y that have A, z that have C, and n units in all
                                                     P(C | A) against P(C | not A) (Zhang 2000); 0
                                                     if both are 0
     jaccard         x / (y + z - x)                 P(A, C) / P(A or C) (Jaccard 1901)
-    certainty       (x / y - z / n) / (1 - z / n)   1 - 1 / conviction; 0 if z = n
     kulczynski      (x / y + x / z) / 2             (P(C | A) + P(A | C)) / 2 (Kulczynski 1927)
+    certainty       1 - 1 / conviction              (x / y - z / n) / (1 - z / n)
 
 mlxtend's representativity is left out: without missing values it is 1 for every rule.
 """
@@ -101,11 +101,6 @@ def _jaccard(counts: RuleCounts) -> Numbers:
     return _ratio(counts.both, either, 0.0)
 
 
-def _certainty(counts: RuleCounts) -> Numbers:
-    consequent_share = counts.consequent / counts.units
-    return _ratio(_confidence(counts) - consequent_share, 1 - consequent_share, 0.0)
-
-
 def _kulczynski(counts: RuleCounts) -> Numbers:
     both, left, right, _ = counts
     return _ratio(both * (left + right), 2 * left * right, 1.0)
@@ -116,7 +111,7 @@ def _zhang(with_left: Numbers, without_left: Numbers) -> Numbers:
     return _ratio(with_left - without_left, np.maximum(with_left, without_left), 0.0)
 
 
-# By mlxtend's names, in its order.
+# By mlxtend's names, in its order. Certainty follows conviction, and so does its interval.
 METRICS = {
     "confidence": _confidence,
     "lift": _lift,
@@ -124,7 +119,6 @@ METRICS = {
     "conviction": _conviction,
     "zhangs_metric": _zhangs_metric,
     "jaccard": _jaccard,
-    "certainty": _certainty,
     "kulczynski": _kulczynski,
 }
 
@@ -136,15 +130,9 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     All metrics except leverage rise with x and n and fall with y and z, so the ends are at two
     corners. For lift and confidence that follows from their formulas. Conviction is (n - z) y / (n
     (y - x)), and y / (y - x) falls with y. In Zhang's, p rises with x and falls with y, and q falls
-    with x and n and rises with y and z. Certainty follows conviction. Leverage is bounded term by
-    term. Counts that cannot be (more with both sides than with one, more with a side than there
-    are) are left out first.
+    with x and n and rises with y and z. Leverage is bounded term by term. Counts that cannot be
+    (more with both sides than with one, more with a side than there are) are left out first.
     """
-    if name == "certainty":
-        least, most = bounds("conviction", lowest, highest)
-        # If the confidence is 1 for sure, certainty is 1, or 0 where all have the right side.
-        with np.errstate(divide="ignore"):
-            return np.where(np.isinf(least), 0.0, 1 - 1 / least), 1 - 1 / most
     if name == "support":
         least_share = lowest.both / np.maximum(highest.units, 1)
         return least_share, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
@@ -197,8 +185,8 @@ _Z = 1.959963984540054
 _LARGE = 4.0
 # Metrics that are a product of two factors divided by another of two: counts of a rule, or
 # differences of them, by their weights in a `RuleCounts`. Of Zhang's metric this is P(C | A) /
-# P(C | not A): it rises with that ratio, and depends on nothing else. Certainty is 1 - 1 /
-# conviction. In Jaccard's metric the units cancel, and Kulczynski's is half of the quotient.
+# P(C | not A): it rises with that ratio, and depends on nothing else. In Jaccard's metric the units
+# cancel, and Kulczynski's is half of the quotient.
 _BOTH, _ANTECEDENT, _CONSEQUENT, _UNITS = np.eye(4)
 _QUOTIENTS = {
     "lift": np.array([_BOTH, _UNITS, _ANTECEDENT, _CONSEQUENT]),
@@ -207,7 +195,6 @@ _QUOTIENTS = {
     "jaccard": np.array([_BOTH, _UNITS, _ANTECEDENT + _CONSEQUENT - _BOTH, _UNITS]),
     "kulczynski": np.array([_BOTH, _ANTECEDENT + _CONSEQUENT, _ANTECEDENT, _CONSEQUENT]),
 }
-_QUOTIENTS["certainty"] = _QUOTIENTS["conviction"]
 _EXPONENTS = np.array([1, 1, -1, -1])
 
 
@@ -282,8 +269,6 @@ def joint_interval(name: str, counts: RuleCounts, noise: JointNoise) -> tuple[En
                 lower = _zhang(with_left, without_left * factor)
                 return (lower, _zhang(with_left, without_left / factor)), holds
             value = METRICS[name](counts)
-            if name == "certainty":
-                return (1 - (1 - value) * factor, 1 - (1 - value) / factor), holds
             most = np.inf if name in ("lift", "conviction") else 1.0
             return (value / factor, np.minimum(value * factor, most)), holds
         slopes = np.array([1 / n, 0 * y, 0 * z, -x / n**2])
@@ -356,10 +341,6 @@ class Rules:
             doubtful=self.doubtful[places],
         )
 
-    def first(self, most: int) -> Rules:
-        """Return the first rules, so many at most."""
-        return self.at(range(len(self))[:most])
-
     @property
     def has_lifts(self) -> bool:
         """Whether rules have lift and the other metrics that compare with independence."""
@@ -374,18 +355,20 @@ class Rules:
     @property
     def title(self) -> str:
         """What they are, and in which order, or that there are none."""
-        basket = self.choice.basket
-        order = "surest first"
-        if self.choice.sort is not None:
-            order = f"by {self.choice.sort}"
+        basket, sort = self.choice.basket, self.choice.sort
+        about = f"{words.number_of(len(self), 'association rule')} of these itemsets"
+        nothing = "No rule of these itemsets is one that you asked for."
         if basket is not None:
             items = words.braces(in_label_order(basket), self.unit)
-            if not self.sides:
-                return f"Nothing in this release goes with {items}."
-            return f"What goes with {items}, {order}"
+            about, nothing = (
+                f"What goes with {items}",
+                f"Nothing in this release goes with {items}.",
+            )
         if not self.sides:
-            return "No rule of these itemsets is one that you asked for."
-        return f"{words.number_of(len(self), 'association rule')} of these itemsets, {order}"
+            return nothing
+        if sort is None:
+            return f"{about}, surest first"
+        return f"{about}, by {sort}"
 
     @property
     def left_out(self) -> str:
@@ -620,7 +603,7 @@ class RuleChoice:
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
             widest = max(len(consequent), 1)
-        sortable = ("support", *METRICS)
+        sortable = ("support", *METRICS, "certainty")
         if sort is not None and sort not in sortable:
             raise ParameterError(
                 f"{parameter('sort')} must be one of {', '.join(sortable)}, not {shown(sort)}"
@@ -758,10 +741,8 @@ def _shown(rules: Rules) -> Rules:
         chosen = narrow.at(_not_redundant(narrow))
     if choice.basket is None:
         return replace(chosen, wider=len(rules) - len(narrow), redundant=len(narrow) - len(chosen))
-    best: dict[Items, int] = {}
-    for place, (_, right) in enumerate(chosen.sides):
-        best.setdefault(right, place)
-    return chosen.at([*best.values()])
+    rights = [right for _, right in chosen.sides]
+    return chosen.at([rights.index(right) for right in dict.fromkeys(rights)])
 
 
 def _not_redundant(rules: Rules) -> list[int]:
@@ -867,6 +848,11 @@ def _columns(
             interval, holds = joint_interval(name, counts, joint)
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
+    # As in mlxtend, certainty is 0 where all units have the right side.
+    ends = {"": 1.0, "_lower": np.inf, "_upper": np.inf} if lifts else {}
+    for end, otherwise in ends.items():
+        conviction = columns[f"conviction{end}"]
+        columns[f"certainty{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, otherwise)
     return columns
 
 

@@ -55,7 +55,6 @@ def test_each_interval_holds_in_95_percent_of_cases(name: str, noise: JointNoise
         ("conviction", replace(TWO_NORMALS, own=OWN / 2)),
         ("zhangs_metric", replace(TWO_NORMALS, own=OWN / 2)),
         ("jaccard", replace(TWO_NORMALS, own=OWN / 2)),
-        ("certainty", replace(TWO_NORMALS, own=OWN / 2)),
         ("kulczynski", replace(TWO_NORMALS, own=OWN / 2)),
         # Noise that supports and units share cancels in part.
         ("support", replace(TWO_NORMALS, between=0.0)),

@@ -38,9 +38,9 @@ comes out with noise. In Python it is a `PrivacyWarning`, on standard error it i
 """  # noqa: E501
 
 TAIL = """\
-`support` and each metric of a rule has an `_interval` beside it. On the command line a release with `--rules` has
-`rules`. It
-also has `rules_note`, which says for how many of them more often than chance is sure.
+`support` and each metric of a rule has an `_interval` beside it, in which null stands for infinity. On the command line
+a release with `--rules` or `--recommend` has `rules`. It also has `rules_note`, which says for how many of them more
+often than chance is sure, and how many more rules are left out.
 
 ## JSON of a vote
 

@@ -43,6 +43,7 @@ from fim_private.options.requests import (
     PlannedUsers,
     PlanOptions,
     QuestionOptions,
+    RecommendOption,
     RuleLimits,
     RulesOption,
     VoteOptions,
@@ -207,14 +208,15 @@ def _given(typed: OptionValues) -> OptionValues:
 
 def rules_chosen(typed: OptionValues, *, lifts: bool = True) -> Optional["RuleChoice"]:
     """Return which rules are shown; None for no rules. lifts: whether rules have a lift."""
-    if typed["rules"]:
+    basket = typed.get("recommend") or None
+    if typed["rules"] or basket:
         from fim_private.release.rules import RuleChoice
 
-        choice = RuleChoice.of(typed)
+        choice = RuleChoice.of(typed, basket)
         choice.check_lifts(lifts=lifts)
         return choice
     for name in RuleLimits.__annotations__:
-        if typed[name] not in (None, []):
+        if typed[name] not in (None, [], False):
             raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
     return None
 
@@ -389,16 +391,18 @@ _ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .js
 @command(
     app,
     RulesOption,
+    RecommendOption,
     RuleLimits,
     ReleaseOutput,
     IntervalsOption,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
-    "then: fim-private show release.parquet --rules --min-lift 1.5",
+    "then: fim-private show release.parquet --rules --min-lift 1.5\n\n"
+    "What goes with an item: fim-private show release.parquet --recommend 'tea bags'",
 )
 def show(release_file: _ReleaseFile, **typed: Any) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
 
-    With --rules it shows association rules, if the release was mined with --rules.
+    With --rules or --recommend it shows association rules, if the release was mined with --rules.
     """
     rules = rules_chosen(typed)
     with writing.output_of(typed, release_file, endings=writing.FORMS) as output:

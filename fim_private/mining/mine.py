@@ -25,12 +25,18 @@ from fim_private.periods import KINDS
 from fim_private.reading.labels import Item, in_label_order
 from fim_private.reading.memory import limit_memory
 from fim_private.release.release import Release
-from fim_private.release.rules import folded_item, items_asked
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.words import GIVEN
 from fim_private.request.allocation import checked_plan, plan_of_given
 from fim_private.request.groups import Target
-from fim_private.request.itemsets import GivenItemsets, Items, KnownFrom, supports_of
+from fim_private.request.itemsets import (
+    GivenItemsets,
+    Items,
+    KnownFrom,
+    folded_items,
+    items_asked,
+    supports_of,
+)
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, recorded_request, request_from
 from fim_private.request.scope import Scope, listed_items
@@ -239,7 +245,7 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
 
     def of_data(items: Iterable[Item]) -> Items:
         if scope.fold_case:
-            items = map(folded_item, items)
+            items = folded_items(items)
         return in_label_order({code_of.get(item, item) for item in items})
 
     values = run.values

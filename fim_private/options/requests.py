@@ -126,12 +126,40 @@ class RuleLimits(TypedDict, total=False):
         OptionalNumber,
         asked("With --rules: show rules with at most so many items on the left side."),
     ]
+    max_consequent: Annotated[
+        OptionalNumber,
+        asked(
+            "With --rules: the same for the right side. By default 1, or as many as --consequent "
+            "names."
+        ),
+    ]
+    redundant: Annotated[
+        bool,
+        asked(
+            "With --rules: show redundant rules too. A rule is redundant if a shorter one with the "
+            "same right side has as much confidence, within the noise."
+        ),
+    ]
     sort: Annotated[
         OptionalText,
         asked(
             "With --rules: put the rules with the largest support, confidence or lift (or another "
             "metric) first. By default the surest come first.",
             "METRIC",
+        ),
+    ]
+
+
+class RecommendOption(TypedDict):
+    """A basket that rules are shown for."""
+
+    recommend: Annotated[
+        object,
+        asked(
+            "Show what goes with this item: the best rule for each other item, surest first. "
+            "Repeat it for a basket of several items.",
+            "ITEM",
+            typed=list[str],
         ),
     ]
 

@@ -134,13 +134,30 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
             columns, rows = (*columns, "support"), [(*cells, "not released") for cells in rows]
         yield Grid(columns, rows)
         yield from release.certainty
-    if rules is not None and len(rules):
-        yield from _blocks(rules.table())
-    elif rules is not None and release.itemsets:
-        yield "No rule of these itemsets is one that you asked for."
+    if rules is not None and release.itemsets:
+        yield from _of_rules(rules)
     if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
         came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
         yield f"{came_out}: {_why_no_more(release)}."
+
+
+def _of_rules(rules: Rules) -> Iterator[Block]:
+    """Yield rules, and how to see those that are left out."""
+    yield from _blocks(rules.table())
+    if rules.left_out:
+        yield "Show all with --redundant --max-consequent N."
+
+
+def render_recommended(
+    release: Release | SegmentedRelease, rules: RulesBySegment, screen: Screen
+) -> str:
+    """Return the rules that go with a basket as text, those of each segment under its name."""
+    blocks: list[Block] = []
+    for name, segment_rules in rules.items():
+        if name:
+            blocks.append(Rule(bold(printable(name)), align="left"))
+        blocks += _of_rules(segment_rules)
+    return screen.render([*blocks, release.guarantee])
 
 
 def _why_no_more(release: Release) -> str:

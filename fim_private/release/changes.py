@@ -16,7 +16,7 @@ from fim_private.release import words
 from fim_private.release.release import Release
 from fim_private.release.saved import load
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.itemsets import Itemset
+from fim_private.request.itemsets import Items, Itemset
 from fim_private.request.supports import NoiseKind
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Change:
         clear: Whether the difference is larger than the noise explains.
     """
 
-    items: tuple[Item, ...]
+    items: Items
     change: str
     before: float | None
     after: float | None
@@ -295,7 +295,7 @@ def _reach(probability: float, *estimates: _Estimate) -> float:
     return high
 
 
-def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Change:
+def _moved(before: _Estimate, after: _Estimate, items: Items) -> Change:
     """Return the change of an itemset that both releases have."""
     difference = after.share - before.share
     direction = "rise"
@@ -314,7 +314,7 @@ def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Chan
     )
 
 
-def _new(estimate: _Estimate, most: float | None, items: tuple[Item, ...]) -> Change:
+def _new(estimate: _Estimate, most: float | None, items: Items) -> Change:
     """Return the change of an itemset that only the later release has.
 
     most: the largest share that it may have in the earlier one.
@@ -507,7 +507,7 @@ def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], I
     }
 
 
-def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
+def listed(release: Release) -> dict[frozenset[Item], Items]:
     """Return the named itemsets of a release, in its order, without parts and known itemsets."""
     return {
         frozenset(itemset.items): itemset.items

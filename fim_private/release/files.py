@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from fim_private.display import JsonObject, Tabular, as_json
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import filled, takes
@@ -197,6 +198,8 @@ class Published(Tabular):
         doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
             confidence or lift that was asked for. Doubtful rules come last; the others are in order
             of the lower end of their lift.
+        Rules with several items on the right side, and redundant ones, are left out unless
+        max_consequent and redundant say otherwise.
         Estimates decide which rules reach a limit. antecedent, consequent and contains are an item
         each, or a list of items. For users with together="basket" there is confidence alone,
         because lift 1 is not independence there. Of several segments, the segment is a first
@@ -204,6 +207,25 @@ class Published(Tabular):
         if the release lacks what rules need.
         """
         rules = rules_by_segment(self, RuleChoice.of(filled("rules", RuleLimits, limits)))
+        return joined({name: made.frame() for name, made in rules.items()}, self.part)
+
+    @takes(RuleLimits)
+    def recommend(self, basket: object, *, top: int = 5, **limits: Unpack[RuleLimits]) -> Frame:
+        """Return what goes with the items of a basket: a frame as rules() has it, with the best
+        rule for each item, surest first.
+
+        Each rule has its left side within the basket, and nothing of the basket on its right side.
+        What is bought less often than by chance is left out. An empty frame says that nothing in
+        the release goes with the basket.
+        basket: an item, or a list or set of items. top: how many rules there are at most, >= 1; of
+        several segments, in each. Raises what rules() raises.
+        """
+        most = positive_integer("top", top)
+        choice = RuleChoice.of(filled("recommend", RuleLimits, limits), basket)
+        rules = {
+            name: made.at(range(len(made))[:most])
+            for name, made in rules_by_segment(self, choice).items()
+        }
         return joined({name: made.frame() for name, made in rules.items()}, self.part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fim_private.display import JsonObject
 from fim_private.errors import MissingExtraError
 from fim_private.reading.labels import Item
-from fim_private.request.itemsets import Itemset
+from fim_private.request.itemsets import Items, Itemset
 from fim_private.request.supports import SupportNoise
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def rows_of(columns: Columns) -> Rows:
 
 
 def item_columns(
-    title: str, itemsets: Sequence[tuple[Item, ...]], least: int = 1
+    title: str, itemsets: Sequence[Items], least: int = 1
 ) -> dict[str, Sequence[Cell]]:
     """Return the items of itemsets in columns title_1, title_2, …, with empty cells behind short
     ones.
@@ -162,7 +162,7 @@ def _sheet_cell(value: Cell) -> Cell:
     return value
 
 
-def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> pa.Table:
+def arrow_table(itemsets: Sequence[Items | None], columns: Columns) -> pa.Table:
     """Return a pyarrow.Table: support, itemsets (null if they have no name), the other columns."""
     import pyarrow as pa
 
@@ -176,7 +176,7 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -
 
 
 def pandas_frame(
-    itemsets: Sequence[tuple[Item, ...]],
+    itemsets: Sequence[Items],
     columns: Columns,
     dtypes: Mapping[str, str],
     *,
@@ -214,7 +214,7 @@ def joined(frames: Mapping[str, Frame], part: str) -> Frame:
     return pd.concat(filled or [*frames.values()][:1], ignore_index=True)
 
 
-def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object], bool]:
+def _lists(itemsets: Sequence[Items | None]) -> tuple[Sequence[object], bool]:
     """Return itemsets as lists, and whether all items are integers. If not, all are text."""
     items = [item for itemset in itemsets if itemset is not None for item in itemset]
     are_integers = bool(items) and all(isinstance(item, int) for item in items)

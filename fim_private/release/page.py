@@ -15,7 +15,6 @@ from fim_private.display import printable
 from fim_private.errors import ParameterError, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import RuleLimits
-from fim_private.reading.labels import Item
 from fim_private.release.changes import (
     Change,
     Changes,
@@ -29,7 +28,7 @@ from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import checked_title, render
-from fim_private.request.itemsets import Itemset
+from fim_private.request.itemsets import Items, Itemset
 from fim_private.whole_files import staged
 
 # Of a chart of shares over time, in units of its drawing; what is read stands beside it.
@@ -164,8 +163,8 @@ class _Finding(NamedTuple):
         numbers: Its numbers, by the names of their columns.
     """
 
-    antecedent: tuple[Item, ...]
-    consequent: tuple[Item, ...]
+    antecedent: Items
+    consequent: Items
     doubtful: bool
     above: bool
     numbers: dict[str, Number]
@@ -173,7 +172,7 @@ class _Finding(NamedTuple):
 
 def _findings(rules: Rules) -> list[_Finding]:
     """Return the findings of rules, those that are surest first."""
-    rules_of: dict[frozenset[tuple[Item, ...]], list[_Finding]] = {}
+    rules_of: dict[frozenset[Items], list[_Finding]] = {}
     for left, right, values, doubtful in rules.rows():
         numbers = rules.shown(values) | {"reverse": Number(None, "–")}
         above = not doubtful and values.get("lift_lower", math.inf) > 1
@@ -294,7 +293,7 @@ class _Line:
         change: From the first to the last release; None if these two are not compared in it.
     """
 
-    items: tuple[Item, ...]
+    items: Items
     runs: Sequence[Sequence[_Point]]
     change: Change | None
 

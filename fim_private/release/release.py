@@ -22,7 +22,13 @@ from fim_private.release import forms, words
 from fim_private.release.chart import BarChart, draw
 from fim_private.release.files import Published
 from fim_private.release.picture import chart_of
-from fim_private.release.rules import RuleChoice, Rules, RulesBySegment, rules_of
+from fim_private.release.rules import (
+    RuleChoice,
+    Rules,
+    RulesBySegment,
+    is_clearly_more,
+    rules_of,
+)
 from fim_private.request.groups import itemsets_of, range_of
 from fim_private.request.itemsets import Itemset
 from fim_private.request.pooling import LEAST_ITEMSETS
@@ -212,6 +218,34 @@ class Release(Published):
         itemsets = (itemset.by_itself for itemset in self.itemsets)
         ordered = sorted(itemsets, key=lambda itemset: -(itemset.support or 0))
         return replace(self, itemsets=tuple(ordered))
+
+    def maximal(self) -> tuple[Itemset, ...]:
+        """Return the itemsets that are part of no other itemset of this release."""
+        return tuple(itemset for itemset in self if not self._supersets(itemset))
+
+    def closed(self) -> tuple[Itemset, ...]:
+        """Return the itemsets that have more support than any other of this release that contains
+        them.
+
+        Noisy supports decide. An itemset is doubtful if it was released so, and also if a larger
+        one has no clearly lower support. Raises ParameterError if the release has no supports.
+        """
+        if not self.has_supports:
+            raise ParameterError(
+                f"closed itemsets need supports: mine again with {parameter('supports')}"
+            )
+        closed = []
+        for itemset in self:
+            support = _estimate(itemset)
+            larger = [*map(_estimate, self._supersets(itemset))]
+            if all(estimate[0] < support[0] for estimate in larger):
+                is_clear = all(is_clearly_more(support, estimate) for estimate in larger)
+                closed.append(replace(itemset, doubtful=itemset.doubtful or not is_clear))
+        return tuple(closed)
+
+    def _supersets(self, itemset: Itemset) -> list[Itemset]:
+        items = frozenset(itemset.items or ())
+        return [larger for larger in self if items < frozenset(larger.items or ())]
 
     @property
     def has_shares(self) -> bool:
@@ -616,6 +650,12 @@ class Release(Published):
         """
         choice = RuleChoice.of(filled("plot_rules", RuleLimits, limits))
         return draw(rules_of(self, choice).chart(), ax)
+
+
+def _estimate(itemset: Itemset) -> tuple[float, float, float]:
+    """Return the support of an itemset by itself, and the ends of its interval."""
+    alone = itemset.by_itself
+    return (alone.support or 0, *(alone.interval or (0, math.inf)))
 
 
 def promise_of(guarantee: str, charged: Charged | None) -> str:

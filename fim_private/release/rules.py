@@ -10,6 +10,11 @@ With x units that have A and C, y that have A, z that have C, and n units in all
     zhangs_metric   (p - q) / max(p, q)             with p = x / y and q = (z - x) / (n - y):
                                                     P(C | A) against P(C | not A) (Zhang 2000); 0
                                                     if both are 0
+    jaccard         x / (y + z - x)                 P(A, C) / P(A or C) (Jaccard 1901)
+    kulczynski      (x / y + x / z) / 2             (P(C | A) + P(A | C)) / 2 (Kulczynski 1927)
+    certainty       1 - 1 / conviction              (x / y - z / n) / (1 - z / n)
+
+mlxtend's representativity is left out: without missing values it is 1 for every rule.
 """
 
 from __future__ import annotations
@@ -25,24 +30,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.display import MARK, Table
-from fim_private.dp.arguments import positive_integer
+from fim_private.dp.arguments import exact_number, flag, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.options.declaration import OptionValues, options_of
-from fim_private.options.requests import RuleLimits
-from fim_private.reading.labels import Item, folded, item_of
+from fim_private.options.declaration import OptionValues
+from fim_private.reading.labels import Item, in_label_order
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
 from fim_private.release.forms import Columns, Rows, item_columns, rows_by_segment, rows_of
-from fim_private.request.itemsets import Itemset
+from fim_private.request.itemsets import Items, Itemset, folded_items, items_asked
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Numbers = NDArray[np.float64]
+Marks = NDArray[np.bool_]
 Ends = tuple[Numbers, Numbers]
-Items = tuple[Item, ...]
 Sides = tuple[Items, Items]
+# A number, and the ends of its interval.
+Estimate = tuple[float, float, float]
 
 
 class Number(NamedTuple):
@@ -90,18 +96,30 @@ def _zhangs_metric(counts: RuleCounts) -> Numbers:
     return _zhang(_confidence(counts), np.clip(without, 0, 1))
 
 
+def _jaccard(counts: RuleCounts) -> Numbers:
+    either = counts.antecedent + counts.consequent - counts.both
+    return _ratio(counts.both, either, 0.0)
+
+
+def _kulczynski(counts: RuleCounts) -> Numbers:
+    both, left, right, _ = counts
+    return _ratio(both * (left + right), 2 * left * right, 1.0)
+
+
 def _zhang(with_left: Numbers, without_left: Numbers) -> Numbers:
     """Return Zhang's metric of P(C | A) and P(C | not A)."""
     return _ratio(with_left - without_left, np.maximum(with_left, without_left), 0.0)
 
 
-# By mlxtend's names, in its order.
+# By mlxtend's names, in its order. Certainty follows conviction, and so does its interval.
 METRICS = {
     "confidence": _confidence,
     "lift": _lift,
     "leverage": _leverage,
     "conviction": _conviction,
     "zhangs_metric": _zhangs_metric,
+    "jaccard": _jaccard,
+    "kulczynski": _kulczynski,
 }
 
 
@@ -167,12 +185,15 @@ _Z = 1.959963984540054
 _LARGE = 4.0
 # Metrics that are a product of two factors divided by another of two: counts of a rule, or
 # differences of them, by their weights in a `RuleCounts`. Of Zhang's metric this is P(C | A) /
-# P(C | not A): it rises with that ratio, and depends on nothing else.
+# P(C | not A): it rises with that ratio, and depends on nothing else. In Jaccard's metric the units
+# cancel, and Kulczynski's is half of the quotient.
 _BOTH, _ANTECEDENT, _CONSEQUENT, _UNITS = np.eye(4)
 _QUOTIENTS = {
     "lift": np.array([_BOTH, _UNITS, _ANTECEDENT, _CONSEQUENT]),
     "conviction": np.array([_UNITS - _CONSEQUENT, _ANTECEDENT, _UNITS, _ANTECEDENT - _BOTH]),
     "zhangs_metric": np.array([_BOTH, _UNITS - _ANTECEDENT, _ANTECEDENT, _CONSEQUENT - _BOTH]),
+    "jaccard": np.array([_BOTH, _UNITS, _ANTECEDENT + _CONSEQUENT - _BOTH, _UNITS]),
+    "kulczynski": np.array([_BOTH, _ANTECEDENT + _CONSEQUENT, _ANTECEDENT, _CONSEQUENT]),
 }
 _EXPONENTS = np.array([1, 1, -1, -1])
 
@@ -221,14 +242,12 @@ class JointNoise:
         return np.sqrt(np.maximum(variance, 0))
 
 
-def joint_interval(
-    name: str, counts: RuleCounts, noise: JointNoise
-) -> tuple[Ends, NDArray[np.bool_]]:
+def joint_interval(name: str, counts: RuleCounts, noise: JointNoise) -> tuple[Ends, Marks]:
     """Return a 95 % interval of a metric of each rule, and for which rules it holds.
 
     It is that of a function of jointly normal counts (the delta method). Support and leverage are
-    taken as they are, lift, conviction and Zhang's metric by a logarithm, which is nearer to a
-    line. Confidence is a ratio of two normal values, whose interval is exact (Fieller 1954).
+    taken as they are, others by a logarithm, which is nearer to a line. Confidence is a ratio of
+    two normal values, whose interval is exact (Fieller 1954).
 
     Args:
         name: "support", or a metric.
@@ -250,7 +269,8 @@ def joint_interval(
                 lower = _zhang(with_left, without_left * factor)
                 return (lower, _zhang(with_left, without_left / factor)), holds
             value = METRICS[name](counts)
-            return (value / factor, value * factor), holds
+            most = np.inf if name in ("lift", "conviction") else 1.0
+            return (value / factor, np.minimum(value * factor, most)), holds
         slopes = np.array([1 / n, 0 * y, 0 * z, -x / n**2])
         value, least, most = x / n, 0.0, 1.0
         if name == "leverage":
@@ -295,18 +315,31 @@ class Rules:
             a limit that was set. Without lifts only the latter counts.
         unit: The privacy unit, "basket" or "user".
         decimals: How many decimals a share has in per cent.
-        order: How they are sorted, in words.
+        choice: Which rules they are, and in which order.
+        wider: How many more would be chosen if the right side could have more items.
+        redundant: How many more would be chosen if redundant ones were.
     """
 
     sides: Sequence[Sides]
     columns: Mapping[str, Numbers]
-    doubtful: NDArray[np.bool_]
+    doubtful: Marks
     unit: str
     decimals: int
-    order: str = "surest first"
+    choice: RuleChoice
+    wider: int = 0
+    redundant: int = 0
 
     def __len__(self) -> int:
         return len(self.sides)
+
+    def at(self, places: Sequence[int]) -> Rules:
+        """Return the rules at these places, in this order."""
+        return replace(
+            self,
+            sides=[self.sides[place] for place in places],
+            columns={name: numbers[places] for name, numbers in self.columns.items()},
+            doubtful=self.doubtful[places],
+        )
 
     @property
     def has_lifts(self) -> bool:
@@ -320,8 +353,45 @@ class Rules:
             yield *sides, numbers, bool(self.doubtful[place])
 
     @property
+    def title(self) -> str:
+        """What they are, and in which order, or that there are none."""
+        basket, sort = self.choice.basket, self.choice.sort
+        about = f"{words.number_of(len(self), 'association rule')} of these itemsets"
+        nothing = "No rule of these itemsets is one that you asked for."
+        if basket is not None:
+            items = words.braces(in_label_order(basket), self.unit)
+            about, nothing = (
+                f"What goes with {items}",
+                f"Nothing in this release goes with {items}.",
+            )
+        if not self.sides:
+            return nothing
+        if sort is None:
+            return f"{about}, surest first"
+        return f"{about}, by {sort}"
+
+    @property
+    def left_out(self) -> str:
+        """How many more rules there are, in sentences; empty if these are all."""
+        sentences = []
+        if self.wider:
+            wider = words.number_of(self.wider, "rule")
+            most = words.number_of(self.choice.max_consequent or 1, "item")
+            sentences.append(f"This leaves out {wider} with more than {most} on the right.")
+        if self.redundant:
+            sentences.append(
+                f"Redundant rules are left out ({self.redundant:,}): a shorter one with the same "
+                f"right side has as much confidence, within the noise."
+            )
+        return " ".join(sentences)
+
+    @property
     def note(self) -> str:
-        """For how many rules more often than chance is sure, and how they are read."""
+        """For how many rules more often than chance is sure, how they are read, and how many are
+        left out.
+        """
+        if not self.sides:
+            return self.left_out
         doubtful, rules = int(self.doubtful.sum()), len(self)
         note = []
         may_be = "their confidence may be less than you asked for"
@@ -341,7 +411,7 @@ class Rules:
         note.append("Each interval holds by itself, with 95 % probability.")
         if not self.has_lifts:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
-        return " ".join(note)
+        return " ".join(filter(None, (*note, self.left_out)))
 
     def shown(self, numbers: Mapping[str, float]) -> dict[str, Number]:
         """Return the share, the confidence and the lift of a rule as people read them."""
@@ -374,7 +444,7 @@ class Rules:
                 if lower in numbers:
                     rule[f"{name}_interval"] = [finite.get(lower), finite.get(upper)]
             values.append(rule | {"doubtful": doubtful})
-        if not values:
+        if not self.note:
             return {"rules": values}
         return {"rules": values, "rules_note": self.note}
 
@@ -395,12 +465,12 @@ class Rules:
                 rule += f" {MARK}"
             shown = [text for number in self.shown(numbers).values() for text in number[1:] if text]
             rows.append([rule, *shown])
-        title = f"{words.number_of(len(self), 'association rule')} of these itemsets, {self.order}"
         heads = ["rule", "share", "confidence", "95 %"]
         if self.has_lifts:
             heads += ["lift", "95 %"]
         if_shortened = f"the {len(self.columns) + 3} columns of this frame have all of them"
-        return Table(title, heads, rows, [self.note], if_shortened)
+        notes = [self.note] if self.note else []
+        return Table(self.title, heads, rows, notes, if_shortened)
 
     def chart(self) -> BarChart:
         """Return the chart of rules: confidence by lift, or rows where rules have no lift."""
@@ -458,8 +528,18 @@ class Rules:
 RulesBySegment = Mapping[str, Rules]
 
 
-def _with_interval(numbers: Mapping[str, float], name: str) -> tuple[float, float, float]:
+def _with_interval(numbers: Mapping[str, float], name: str) -> Estimate:
     return numbers[name], numbers[f"{name}_lower"], numbers[f"{name}_upper"]
+
+
+def is_clearly_more(estimate: Estimate, smaller: Estimate) -> bool:
+    """Return whether the 95 % interval of the difference of two estimates is above 0.
+
+    It follows from their intervals (Zou and Donner, Statistics in Medicine 27, 2008). Noise that
+    both share only makes it too wide.
+    """
+    (more, lowest, _), (less, _, highest) = estimate, smaller
+    return more - less > math.hypot(more - lowest, highest - less)
 
 
 def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
@@ -495,7 +575,11 @@ class RuleChoice:
         consequent: Items that the right side must have.
         contains: Items that the two sides together must have.
         max_antecedent: How many items the left side may have; None for any number.
+        max_consequent: How many items the right side may have; None for any number.
+        redundant: Whether redundant rules are shown.
         sort: The number whose largest come first; None for the surest first.
+        basket: Items that have all of the left side and none of the right side. Then the best rule
+            is shown for each right side. None for any rules.
     """
 
     min_confidence: float = 0.0
@@ -504,26 +588,37 @@ class RuleChoice:
     consequent: frozenset[Item] = frozenset()
     contains: frozenset[Item] = frozenset()
     max_antecedent: int | None = None
+    max_consequent: int | None = None
+    redundant: bool = True
     sort: str | None = None
+    basket: frozenset[Item] | None = None
 
     @classmethod
-    def of(cls, limits: OptionValues) -> Self:
-        """Return the choice that options make. Raises ParameterError for what is out of range."""
-        values = {name: limits.get(name) for name in options_of(RuleLimits)}
-        sort, most = values["sort"], values["max_antecedent"]
-        sortable = ("support", *METRICS)
+    def of(cls, limits: OptionValues, basket: object = None) -> Self:
+        """Return the choice that options make. Raises ParameterError for what is out of range.
+
+        basket: an item, or a list of items; None for any rules.
+        """
+        consequent = items_asked("consequent", limits["consequent"])
+        sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
+        if widest is None:
+            widest = max(len(consequent), 1)
+        sortable = ("support", *METRICS, "certainty")
         if sort is not None and sort not in sortable:
             raise ParameterError(
                 f"{parameter('sort')} must be one of {', '.join(sortable)}, not {shown(sort)}"
             )
         return cls(
-            _limit("min_confidence", values["min_confidence"], 1, "a number between 0 and 1"),
-            _limit("min_lift", values["min_lift"], math.inf, "a number of at least 0"),
-            items_asked("antecedent", values["antecedent"]),
-            items_asked("consequent", values["consequent"]),
-            items_asked("contains", values["contains"]),
-            None if most is None else positive_integer("max_antecedent", most),
+            _limit("min_confidence", limits["min_confidence"], 1, "a number between 0 and 1"),
+            _limit("min_lift", limits["min_lift"], math.inf, "a number of at least 0"),
+            items_asked("antecedent", limits["antecedent"]),
+            consequent,
+            items_asked("contains", limits["contains"]),
+            None if longest is None else positive_integer("max_antecedent", longest),
+            positive_integer("max_consequent", widest),
+            flag("redundant", limits["redundant"]),
             sort,
+            None if basket is None else items_asked("basket", basket),
         )
 
     def check_lifts(self, *, lifts: bool) -> None:
@@ -537,62 +632,60 @@ class RuleChoice:
 
     def folded(self) -> RuleChoice:
         """Return the same choice for items that were read in small letters."""
-        antecedent, consequent, contains = (
-            frozenset(map(folded_item, items))
-            for items in (self.antecedent, self.consequent, self.contains)
+        return replace(
+            self,
+            antecedent=folded_items(self.antecedent),
+            consequent=folded_items(self.consequent),
+            contains=folded_items(self.contains),
+            basket=self.basket and folded_items(self.basket),
         )
-        return replace(self, antecedent=antecedent, consequent=consequent, contains=contains)
+
+    def about(self, items: Iterable[Item]) -> RuleChoice:
+        """Return the choice for itemsets that all have some items: what goes with these.
+
+        They stand on the left side, unless the choice says on which side which items are.
+        """
+        if self.antecedent or self.consequent or self.contains or self.basket is not None:
+            return self
+        return replace(self, antecedent=frozenset(items))
 
     def has(self, sides: Sides) -> bool:
-        """Tell whether a rule has the items that are asked for, and no more than may be."""
+        """Tell whether a rule has the items that are asked for, and a left side of no more than may
+        be.
+        """
         left, right = map(frozenset, sides)
+        basket = left if self.basket is None else self.basket
         return (
-            self.antecedent <= left
+            left <= basket
+            and not right & basket
+            and self.antecedent <= left
             and self.consequent <= right
             and self.contains <= left | right
             and len(left) <= (self.max_antecedent or len(left))
         )
 
-    def reached_by(
-        self, columns: Mapping[str, Numbers]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def reached_by(self, columns: Mapping[str, Numbers]) -> tuple[Marks, Marks]:
         """Return which rules reach the least confidence and lift, and which are doubtful.
 
         columns: the numbers of the rules, as in `Rules`.
         """
         enough = columns["confidence"] >= self.min_confidence
         doubtful = columns["confidence_lower"] < self.min_confidence
+        # What is bought less often than by chance goes with nothing.
+        least_lift = max(self.min_lift, float(self.basket is not None))
         if "lift" in columns:
-            enough &= columns["lift"] >= self.min_lift
-            doubtful |= columns["lift_lower"] < self.min_lift
+            enough &= columns["lift"] >= least_lift
+            doubtful |= columns["lift_lower"] < least_lift
             doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
         return enough, doubtful
 
 
 def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
-    is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-    if limit is not None and not (is_number and 0 <= limit <= most):
+    number = exact_number(0 if limit is None else limit)
+    if number is None or not 0 <= number <= most:
         raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
-    return float(limit or 0)
-
-
-def folded_item(item: Item) -> Item:
-    """Return an item as it is read where capital and small letters are the same."""
-    return item if isinstance(item, int) else folded(item) or item
-
-
-def items_asked(name: str, asked: Any) -> frozenset[Item]:
-    """Return the items that an option lists, or the only one. Raises ParameterError."""
-    listed = [] if asked is None else asked
-    if isinstance(asked, int | str):
-        listed = [asked]
-    is_list = isinstance(listed, list | tuple | set | frozenset)
-    if not is_list or not all(type(label) in (int, str) for label in listed):
-        raise ParameterError(
-            f"{parameter(name)} must be an item or a list of items, not {shown(asked)}"
-        )
-    return frozenset(map(item_of, listed))
+    return float(number)
 
 
 # All rules, the surest first.
@@ -612,6 +705,7 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
     choice.check_lifts(lifts=lifts)
     if release.scope.fold_case:
         choice = choice.folded()
+    choice = choice.about(release.scope.with_items)
     noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
     itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
     known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *release.parts)}
@@ -626,16 +720,48 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
     columns = _columns(sides, known, noise, units, lifts=lifts)
     enough, doubtful = choice.reached_by(columns)
     order = _order(columns, doubtful, choice.sort)
-    order = order[enough[order]]
-    columns = {name: numbers[order] for name, numbers in columns.items()}
-    ranked = [sides[place] for place in order]
-    order_in_words = "surest first" if choice.sort is None else f"by {choice.sort}"
-    return Rules(ranked, columns, doubtful[order], unit, release.decimals, order_in_words)
+    rules = Rules(sides, columns, doubtful, unit, release.decimals, choice)
+    return _shown(rules.at(order[enough[order]].tolist()))
 
 
-def _order(
-    columns: Mapping[str, Numbers], doubtful: NDArray[np.bool_], sort: str | None
-) -> NDArray[np.intp]:
+def _shown(rules: Rules) -> Rules:
+    """Return rules without those that their choice leaves out."""
+    choice = rules.choice
+    widest = choice.max_consequent or math.inf
+    places = [place for place, (_, right) in enumerate(rules.sides) if len(right) <= widest]
+    chosen = narrow = rules.at(places)
+    if not choice.redundant:
+        chosen = narrow.at(_not_redundant(narrow))
+    if choice.basket is None:
+        return replace(chosen, wider=len(rules) - len(narrow), redundant=len(narrow) - len(chosen))
+    rights = [right for _, right in chosen.sides]
+    return chosen.at([rights.index(right) for right in dict.fromkeys(rights)])
+
+
+def _not_redundant(rules: Rules) -> list[int]:
+    """Return the places of the rules that are not redundant, in order.
+
+    A rule is redundant if a shorter one that stays, with fewer of its items on the left and the
+    same right side, has as much confidence, within the noise. A doubtful rule makes no sure one
+    redundant.
+    """
+    stay: dict[Items, list[tuple[frozenset[Item], bool, Estimate]]] = {}
+    places = []
+    for place, rule in sorted(enumerate(rules.rows()), key=lambda ranked: len(ranked[1][0])):
+        left, right, numbers, doubtful = rule
+        items, confidence = frozenset(left), _with_interval(numbers, "confidence")
+        shorter_rules = stay.setdefault(right, [])
+        if all(
+            (is_doubtful and not doubtful) or is_clearly_more(confidence, less)
+            for fewer, is_doubtful, less in shorter_rules
+            if fewer < items
+        ):
+            shorter_rules.append((items, doubtful, confidence))
+            places.append(place)
+    return sorted(places)
+
+
+def _order(columns: Mapping[str, Numbers], doubtful: Marks, sort: str | None) -> NDArray[np.intp]:
     """Return the places of rules, the surest first; or those with the largest number, if sorted."""
     ranked_by = "lift" if "lift" in columns else "confidence"
     # The last key comes first.
@@ -715,6 +841,11 @@ def _columns(
             interval, holds = joint_interval(name, counts, joint)
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
+    # As in mlxtend, certainty is 0 where all units have the right side.
+    ends = {"": 1.0, "_lower": np.inf, "_upper": np.inf} if lifts else {}
+    for end, otherwise in ends.items():
+        conviction = columns[f"conviction{end}"]
+        columns[f"certainty{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, otherwise)
     return columns
 
 

@@ -37,9 +37,11 @@ def number_of(number: int, thing: str) -> str:
 
 
 def some_of(number: int, every: int, thing: str) -> str:
-    """Return "no rule", "3 of 5 rules", "all 5 rules", or "the only rule"."""
+    """Return "no rule", "3 of 5 rules", "both rules", "all 5 rules", or "the only rule"."""
     if number == 0:
         return f"no {thing}"
+    if number == every == 2:
+        return f"both {thing}s"
     if every == 1:
         return f"the only {thing}"
     things = number_of(every, thing)

@@ -6,13 +6,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
+from typing import Any
 
 import numpy as np
 
 from fim_private.counting.source import Catalogue, SupportSource
 from fim_private.display import JsonObject, printable
-from fim_private.errors import DataError, parameter
-from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
+from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.reading.labels import (
+    Item,
+    Vocabulary,
+    folded,
+    in_label_order,
+    item_of,
+    mixed_vocabulary,
+)
 from fim_private.reading.purchases import ItemList
 
 Items = tuple[Item, ...]
@@ -66,6 +74,24 @@ class Itemset:
         }
         known = {name: value for name, value in known.items() if value is not None}
         return {"items": items, "support": self.support} | known
+
+
+def folded_items(items: Iterable[Item]) -> frozenset[Item]:
+    """Return items as they are read where capital and small letters are the same."""
+    return frozenset(item if isinstance(item, int) else folded(item) or item for item in items)
+
+
+def items_asked(name: str, asked: Any) -> frozenset[Item]:
+    """Return the items that an option lists, or the only one. Raises ParameterError."""
+    listed = [] if asked is None else asked
+    if isinstance(asked, int | str):
+        listed = [asked]
+    is_list = isinstance(listed, list | tuple | set | frozenset)
+    if not is_list or not all(type(label) in (int, str) for label in listed):
+        raise ParameterError(
+            f"{parameter(name)} must be an item or a list of items, not {shown(asked)}"
+        )
+    return frozenset(map(item_of, listed))
 
 
 # -------------------- itemsets that are public before they are counted: given, or released already

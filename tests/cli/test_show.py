@@ -40,6 +40,14 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     of_tea = run("show", str(path), "--rules", "--antecedent", "tea bags", "--sort", "lift").stdout
     assert "{tea bags} → {semi-skimmed milk}" in of_tea
     assert "→ {tea bags}" not in of_tea
+    goes = run("show", path, "--recommend", "tea bags").stdout
+    assert goes.startswith("What goes with {tea bags}, surest first\n")
+    assert "{tea bags} → {semi-skimmed milk}" in goes
+    assert "→ {tea bags}" not in goes
+    none = run("show", path, "--recommend", "tea bags", "--recommend", "semi-skimmed milk").stdout
+    assert none.startswith("Nothing in this release goes with {semi-skimmed milk, tea bags}.\n")
+    made = json.loads(run("show", path, "--recommend", "tea bags", "--json").stdout)
+    assert [rule["antecedents"] for rule in made["rules"]][:1] == [["tea bags"]]
     as_json = run("show", str(path), "--format", "json")
     assert len(json.loads(as_json.stdout)["itemsets"]) == 4
     as_csv = run("show", path, "--format", "csv").stdout

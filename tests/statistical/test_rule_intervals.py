@@ -54,6 +54,8 @@ def test_each_interval_holds_in_95_percent_of_cases(name: str, noise: JointNoise
         ("support", replace(TWO_NORMALS, shared=0.0)),
         ("conviction", replace(TWO_NORMALS, own=OWN / 2)),
         ("zhangs_metric", replace(TWO_NORMALS, own=OWN / 2)),
+        ("jaccard", replace(TWO_NORMALS, own=OWN / 2)),
+        ("kulczynski", replace(TWO_NORMALS, own=OWN / 2)),
         # Noise that supports and units share cancels in part.
         ("support", replace(TWO_NORMALS, between=0.0)),
         ("lift", replace(TWO_NORMALS, between=-OF_UNITS / 2)),

@@ -23,7 +23,7 @@ from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError
 from fim_private.release.chart import WIDE, short_name
 from fim_private.release.release import Itemset
-from fim_private.release.rules import Rules
+from fim_private.release.rules import ALL_RULES, Rules
 
 EVIL = [
     "<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "\u202eevil", " ",
@@ -235,7 +235,7 @@ def many_rules(count: int) -> Rules:
         **{"lift_lower": lifts / 1.2, "lift_upper": lifts * 1.2},
     }
     both = [*zip(sides, sides[::-1], strict=True)]
-    return Rules(both, columns, np.arange(count) > count / 2, "user", 1)
+    return Rules(both, columns, np.arange(count) > count / 2, "user", 1, ALL_RULES)
 
 
 FIRST, SECOND = Itemset(("a", "b"), 50, (45, 55)), Itemset(("a", "c"), 30, (25, 35))

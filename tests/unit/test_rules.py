@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from released import HALF, SHOP
+from released import HALF, SHOP, Markup
 
 import fim_private as fim
 from fim_private.dp.noise import Randomness
@@ -37,14 +37,16 @@ from fim_private.release.rules import (
     RuleChoice,
     RuleCounts,
     bounds,
+    is_clearly_more,
     rules_by_segment,
     rules_of,
 )
 from fim_private.request.itemsets import subsets_of
-from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 from fim_private.run.outcome import Execution
 
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
+EVERY: dict[str, Any] = {"redundant": True, "max_consequent": 9}
 
 
 def counts(x: Any, y: Any, z: Any, n: Any) -> RuleCounts:
@@ -56,6 +58,7 @@ def test_the_metrics_of_one_rule() -> None:
     told = {name: float(metric(of)[0]) for name, metric in METRICS.items()}
     assert told == pytest.approx(
         {"confidence": 0.75, "lift": 1.5, "leverage": 1 / 12, "conviction": 2, "zhangs_metric": 0.5}
+        | {"jaccard": 3 / 7, "kulczynski": 0.625}
     )
 
 
@@ -181,7 +184,7 @@ def test_a_release_for_rules_has_all_parts_and_the_number_of_units() -> None:
 )
 def test_rules_of_every_kind_of_release(how: dict[str, Any]) -> None:
     release = fim.mine(SHOP, **{**MINED, **how})
-    rules = release.rules()
+    rules = release.rules(**EVERY)
     assert release.itemsets
     assert set(rules.columns) >= {
         *("antecedents", "consequents", "antecedent support", "consequent support"),
@@ -190,7 +193,7 @@ def test_rules_of_every_kind_of_release(how: dict[str, Any]) -> None:
     }
     sizes = [len(one.items or ()) for one in release if one.support]
     assert len(rules) == sum(2**size - 2 for size in sizes)
-    for name in ("support", *METRICS):
+    for name in ("support", *METRICS, "certainty"):
         assert (rules[f"{name}_lower"] <= rules[name] + 1e-9).all(), name
         assert (rules[name] <= rules[f"{name}_upper"] + 1e-9).all(), name
     assert list(rules["doubtful"]) == sorted(rules["doubtful"])
@@ -230,11 +233,10 @@ def test_rules_that_cannot_be(asked: dict[str, Any], part: str) -> None:
 def test_rules_are_chosen_by_their_items_and_sorted_by_a_number() -> None:
     baskets = [["bread", "butter", 39], ["bread", "butter"], ["bread", 39], ["milk"]] * 300
     release = fim.mine(baskets, **MINED | {"size": "2-3", "top": 4})
-    every = release.rules()
+    every = release.rules(**EVERY)
 
     def told(**limits: Any) -> list[tuple[Any, Any]]:
-        frame = release.rules(**limits)
-        return [*zip(frame["antecedents"], frame["consequents"], strict=True)]
+        return sides_of(release.rules(**EVERY | limits))
 
     sides = told()
     for items in ("bread", ["bread"], ["butter", "39"], 39, "cheese"):
@@ -246,7 +248,7 @@ def test_rules_are_chosen_by_their_items_and_sorted_by_a_number() -> None:
     assert told(max_antecedent=1) == [rule for rule in sides if len(rule[0]) == 1]
     assert 0 < len(told(max_antecedent=1, antecedent="bread")) < len(sides)
     for name in ("support", "confidence", "lift"):
-        sorted_rules = release.rules(sort=name)
+        sorted_rules = release.rules(**EVERY, sort=name)
         assert [*sorted_rules[name]] == sorted(every[name], reverse=True)
     small = fim.mine([["Tea", "Milk"]] * 900, **MINED, fold_case=True)
     assert len(small.rules(antecedent="TEA")) == 1
@@ -254,13 +256,119 @@ def test_rules_are_chosen_by_their_items_and_sorted_by_a_number() -> None:
     assert shown.endswith("association rules of these itemsets, by confidence")
 
 
+def sides_of(frame: pd.DataFrame) -> list[tuple[Any, Any]]:
+    return [*zip(frame["antecedents"], frame["consequents"], strict=True)]
+
+
+@cache
+def breakfast() -> list[list[str]]:
+    """Of bread, 60 % have butter, with or without tea, and 90 % with jam; of jam alone, none."""
+    baskets = [[item] for item in ("jam", "tea", "milk") for _ in range(1000)]
+    for jam, tea, butter in itertools.product((0, 1), (0, 1), range(1000)):
+        bought = {"jam": jam, "tea": tea, "butter": butter < (300, 900)[jam]}
+        baskets.append(["bread", *(item for item, is_bought in bought.items() if is_bought)])
+    return baskets
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1, 9])
+def test_a_rule_that_says_no_more_than_a_shorter_one_is_left_out(epsilon: float) -> None:
+    release = fim.mine(breakfast(), **MINED | {"size": "2-3", "top": 9, "epsilon": epsilon})
+    shown, every = release.rules(), release.rules(redundant=True)
+    bread, tea, jam = (({"bread", *items}, {"butter"}) for items in ([], ["tea"], ["jam"]))
+    assert (bread in sides_of(shown) and jam in sides_of(shown)) or epsilon < 1
+    assert tea in sides_of(every)
+    assert tea not in sides_of(shown)
+    rules = dict(zip(sides_of(every), every.to_dict("records"), strict=True))
+    for (left, right), longer in rules.items():
+        shorter = [rules[s] for s in sides_of(shown) if s[0] < left and s[1] == right]
+        says_more = [
+            (rule["doubtful"] and not longer["doubtful"])
+            or longer["confidence"] - rule["confidence"]
+            > math.hypot(
+                longer["confidence"] - longer["confidence_lower"],
+                rule["confidence_upper"] - rule["confidence"],
+            )
+            for rule in shorter
+        ]
+        assert ((left, right) in sides_of(shown)) == all(says_more)
+    made = rules_by_segment(release, RuleChoice(max_consequent=1, redundant=False))
+    wide = len(release.rules(**EVERY)) - len(every)
+    told = (
+        f"This leaves out {wide} rules with more than 1 item on the right. "
+        f"Redundant rules are left out ({len(every) - len(shown)}): a shorter one with the same"
+    )
+    assert wide > 0
+    assert told in json.loads(release.to_json(made))["rules_note"]
+    assert told in Markup(page(release, made)).words
+    table = render_table(release, Screen(), rules=made)
+    assert told in table
+    assert "\nShow all with --redundant --max-consequent N.\n" in table
+    assert len(release.rules(consequent=["bread", "butter"])) > 0
+
+
+def test_what_goes_with_a_basket() -> None:
+    release = fim.mine(breakfast(), **MINED | {"size": "2-3", "top": 9}, fold_case=True)
+    for basket in ({"bread"}, {"Bread", "JAM"}, "tea", {"butter", "cheese"}):
+        goes = release.recommend(basket, top=9)
+        items = {basket.lower()} if isinstance(basket, str) else {*map(str.lower, basket)}
+        best = {}
+        for place, (left, right) in enumerate(sides_of(rules := release.rules(min_lift=1))):
+            if left <= items and not right & items:
+                best.setdefault(right, place)
+        assert len(best) > 0
+        pd.testing.assert_frame_equal(goes, rules.iloc[[*best.values()]].reset_index(drop=True))
+    assert sides_of(release.recommend({"bread", "jam"}, top=1)) == [({"bread", "jam"}, {"butter"})]
+    for nothing in (release.recommend("cheese"), release.recommend([])):
+        assert nothing.empty
+        assert "<b>Nothing in this release goes with {" in nothing._repr_html_()
+    with pytest.raises(ParameterError, match="top must be a whole number of at least 1"):
+        release.recommend("tea", top=0)
+    with pytest.raises(ParameterError, match="basket must be an item or a list of items"):
+        release.recommend(3.5)
+
+
+def counted(named: str, **supports: int) -> fim.Release:
+    """Return a release of 1,000 baskets with these supports: of named itemsets and of parts."""
+    of = {key: fim.Itemset((*key,), n, (n - 16, n + 16), False) for key, n in supports.items()}
+    noise = SupportNoise.of(NoiseKind.NORMAL, Fraction(64), 9)
+    release = replace(fim.mine(SHOP, **MINED), noise=noise, units=1000, units_noise=None)
+    itemsets = tuple(of.pop(key) for key in named.split())
+    return replace(release, itemsets=itemsets, parts=(*of.values(),))
+
+
+def test_a_sure_rule_is_not_left_out_for_a_doubtful_one() -> None:
+    assert is_clearly_more((0.5, 0.4, 0.6), (0.35, 0.3, 0.45))
+    assert not is_clearly_more((0.5, 0.4, 0.6), (0.37, 0.3, 0.47))
+    parts = {"a": 150, "b": 400, "c": 500, "ab": 120, "bc": 100}
+    for shorter, is_sure in ((80, False), (118, True)):
+        release = counted("ac abc", ac=shorter, abc=84, **parts)
+        [short, longer] = (
+            rules_of(release, RuleChoice(antecedent=frozenset(left), consequent=frozenset("c")))
+            for left in ("a", "ab")
+        )
+        assert not longer.doubtful.any()
+        assert short.doubtful.any() != is_sure
+        assert (({"a", "b"}, {"c"}) in sides_of(release.rules())) != is_sure
+
+
+def test_maximal_and_closed_itemsets() -> None:
+    release = counted("a b c ab ac d bc", a=500, b=300, c=310, ab=295, ac=200, d=90, bc=300)
+    assert [i.items for i in release.maximal()] == [(*n,) for n in ("ab", "ac", "d", "bc")]
+    closed = {"".join(map(str, i.items or ())): i.doubtful for i in release.closed()}
+    assert closed == {"a": False, "c": True, "ab": False, "ac": False, "d": False, "bc": False}
+    with pytest.raises(ParameterError, match="closed itemsets need supports: mine again with"):
+        fim.mine(SHOP, size=2, seed=1).closed()
+
+
 @pytest.mark.parametrize(
     ("asked", "part"),
     [
         ({"antecedent": 3.5}, "antecedent must be an item or a list of items, not 3.5"),
         ({"contains": [["a"]]}, "contains must be an item or a list of items"),
-        ({"sort": "certainty"}, "sort must be one of support, confidence, lift"),
+        ({"sort": "cosine"}, "sort must be one of support, confidence, lift"),
         ({"max_antecedent": 0}, "max_antecedent must be a whole number of at least 1"),
+        ({"max_consequent": 0}, "max_consequent must be a whole number of at least 1"),
+        ({"redundant": "yes"}, "redundant must be True or False"),
     ],
 )
 def test_choices_of_rules_that_cannot_be(asked: dict[str, Any], part: str) -> None:
@@ -288,7 +396,7 @@ def test_a_release_that_was_not_mined_for_rules_says_so(how: dict[str, Any]) -> 
 
 BY_CUSTOMER: dict[str, Any] = {"user": "customer", "basket": "visit", "item": "product"}
 BY_CUSTOMER |= {"epsilon": 5, "seed": 1}
-MEASURES = {"lift", "leverage", "conviction", "zhangs_metric"}
+MEASURES = {*METRICS, "certainty"} - {"confidence"}
 
 
 @cache
@@ -450,9 +558,9 @@ def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
         named = {frozenset(one.items or ()) for one in release}
         sides = zip(theirs["antecedents"], theirs["consequents"], strict=True)
         theirs = theirs[[antecedent | consequent in named for antecedent, consequent in sides]]
-        ours = release.rules()
+        ours = release.rules(**EVERY)
         assert len(ours) == len(theirs) > 0
-        columns = ["antecedent support", "consequent support", "support", *METRICS]
+        columns = ["antecedent support", "consequent support", "support", *METRICS, "certainty"]
         key = ["antecedents", "consequents"]
         both = ours.merge(theirs, on=key, suffixes=("", " theirs"))
         assert len(both) == len(ours)

@@ -240,8 +240,6 @@ class _Search:
         supports: list[Changes] = [{}]
         if not self.came_out:
             tops += [{"top": top} for top in _TOPS if top < target.top]
-            if target.top > 1 and request.supports_share and not target.rules:
-                tops[-1]["supports"] = True  # by default one itemset has none
             if not target.rules and target.sizes[0] != 1:
                 sizes.append({"size": 1})
                 if target.union:

@@ -44,7 +44,7 @@ from fim_private.request.plan import Selection
 from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
-USUAL_ITEMS, USUAL_TOP = 30.0, 50
+USUAL_ITEMS = 30.0
 # on how many are listed selections depend by the logarithm alone
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
@@ -329,12 +329,12 @@ def list_gain(
 
 
 def usual_list_gain(units: int, user_items: float, among: int) -> Marked | None:
-    """Return what a list would bring users where nothing was asked for yet: the 50 most frequent
+    """Return what a list would bring users where nothing was asked for yet: the 10 most frequent
     pairs, by default.
 
     units, user_items, among: as in `list_gain`.
     """
-    request = request_of(by_user=True, supports=True, mechanism="levelwise", top=USUAL_TOP)
+    request = request_of(by_user=True, mechanism="levelwise")
     return list_gain(request, units=units, user_items=user_items, among=among)
 
 

@@ -188,15 +188,13 @@ def _literal(value: Fraction | float | str | None) -> str:
 
 
 def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
-    """Return what to ask instead, or None if all came out that was asked for or nothing helps.
+    """Return what to ask instead where less came out than was asked for; None if nothing helps.
 
     Args:
         request: What was asked for.
         units: The number of units, if it is public.
         came_out: The number of itemsets that came out.
     """
-    if came_out >= request.target.sought:
-        return None
     search = _Search(request, units, came_out, needed_support(request))
     budgets = _budgets(request)
     possible: list[Advice] = []

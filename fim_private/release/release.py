@@ -145,8 +145,17 @@ class Release(Published):
 
     @property
     def wanted(self) -> int:
-        """How many itemsets were asked for in all."""
-        return self.top if self.union else self.top * len(self.sizes)
+        """How many itemsets were asked for in all, of those that are possible."""
+        wanted = self.top if self.union else self.top * len(self.sizes)
+        return int(min(wanted, self._possible))
+
+    @property
+    def _possible(self) -> float:
+        """How many itemsets the listed items make; infinity if none are listed."""
+        listed = self.scope.catalogue
+        if listed is None or listed.items is None:
+            return math.inf
+        return sum(math.comb(listed.items, size) for size in self.sizes)
 
     @property
     def noisy_units(self) -> int | None:
@@ -284,10 +293,11 @@ class Release(Published):
         number = f"{count:,} of the {self.wanted:,}"
         if count == self.wanted:
             number = f"The {count:,}"
-        kinds = itemsets_of(self.sizes, self.wanted)
+        which = "possible" if self.wanted == self._possible else "most frequent"
+        kinds = f"{which} {itemsets_of(self.sizes, self.wanted)}"
         if not self.union and len(self.sizes) > 1:
             kinds += f" ({self.top:,} of each size)"
-        return f"{number} most frequent {kinds}, {self._ranked_by}"
+        return f"{number} {kinds}, {self._ranked_by}"
 
     @property
     def _no_itemsets(self) -> str:
@@ -432,7 +442,8 @@ class Release(Published):
         """What to ask instead where less than was asked for came out, for whoever asks: no form
         handed on has it.
         """
-        if self.request is None or self.min_support is not None:
+        is_complete = len(self.itemsets) >= self.wanted
+        if self.request is None or self.min_support is not None or is_complete:
             return None
         low, high = self.units_interval or (0, 0)
         # else a share of it would say nothing

@@ -270,7 +270,10 @@ class Execution:
         doubtful = [itemset.doubtful for itemset in named]
         for selection in self.plan.selections:
             run, most_left_out = selection.run, selection.shortfall()
-            if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
+            if most_left_out is None or not isinstance(run, TopK):
+                continue
+            possible = selection.public.candidates
+            if run.count == 1 or (possible is not None and run.count >= possible):
                 continue
             places = [
                 place

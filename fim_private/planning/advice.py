@@ -253,6 +253,8 @@ class _Search:
         """Return changes of the mechanism to try; none stand for the one that was asked for."""
         if self.request.reason is None:
             to_auto: Changes = {"mechanism": AUTO}
+            if self.request.target.top == 1:  # by default ten are sought, with their supports
+                to_auto |= {"top": 1, "supports": self.request.supports_share > 0}
             return [{}] if self._attempt(to_auto) is None else [to_auto]
         return [{}] if self.came_out else [{}, {"mechanism": "limited-domain"}]
 

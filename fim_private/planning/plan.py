@@ -167,7 +167,7 @@ class Plan(TabularPlan):
         do.
         """
         best = [self.best(top) for top in self.tops]
-        return self._reason(best[0]) if self.tops == (1,) else " ".join(self._reasons(best))
+        return self._reason(best[0]) if len(best) == 1 else " ".join(self._reasons(best))
 
     @property
     def sought(self) -> str:
@@ -355,7 +355,7 @@ class Plan(TabularPlan):
         spec = registry.spec_named(best.name)
         if best.feasible is False:
             changes = [f"at least {support} units, all of them with the itemset"]
-            enough = self._epsilon_enough(spec)
+            enough = self._epsilon_enough(spec, best.top)
             if enough is not None:
                 changes.append(f"a larger epsilon: {least_in_words(enough)} would do")
             return (
@@ -372,16 +372,17 @@ class Plan(TabularPlan):
             f"{chance} probability once {needed} have it"
         )
         if best.required_margin is not None:
-            reason += f" and it leads the others by {best.required_margin:,}"
-        if best.required_margin_tied is None and best.step is None:
+            others = "the others" if best.top == 1 else "those left out"
+            reason += f" and it leads {others} by {best.required_margin:,}"
+        if best.top == 1 and best.required_margin_tied is None and best.step is None:
             reason += ". If several lead together, none is found"
         return f"{reason}."
 
-    def _epsilon_enough(self, spec: MechanismSpec) -> float | None:
+    def _epsilon_enough(self, spec: MechanismSpec, top: int) -> float | None:
         """Return the least doubling of ε with which a mechanism will do, if it may be advised."""
         epsilon = 2 * self.epsilon
         while epsilon <= _LARGEST_ADVISED:
-            if replace(self, epsilon=epsilon)._planned(spec, 1).feasible:
+            if replace(self, epsilon=epsilon)._planned(spec, top).feasible:
                 return epsilon
             epsilon *= 2
         return None
@@ -466,8 +467,8 @@ def plan(
     parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
-    >>> found.recommended, found.best(1).required_support
-    ('limited-domain', 25)
+    >>> found.recommended, found.best(10).required_support
+    ('limited-domain', 222)
     """
     values = filled("plan", PlanOptions, parameters)
     promise = Promise.of(values)

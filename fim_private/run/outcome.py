@@ -270,11 +270,10 @@ class Execution:
         doubtful = [itemset.doubtful for itemset in named]
         for selection in self.plan.selections:
             run, most_left_out = selection.run, selection.shortfall()
-            if most_left_out is None or not isinstance(run, TopK):
+            if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
                 continue
             possible = selection.public.candidates
-            if run.count == 1 or (possible is not None and run.count >= possible):
-                continue
+            are_all_sought = possible is not None and run.count >= possible
             places = [
                 place
                 for place, itemset in enumerate(named)
@@ -285,7 +284,7 @@ class Execution:
             cut = most_left_out + least_upper_end - noise.common_reach
             for place in places:
                 low, _ = _interval(estimates[place])
-                doubtful[place] = low == 0 or low <= cut
+                doubtful[place] = not are_all_sought and (low == 0 or low <= cut)
         pairs = zip(estimates, doubtful, strict=False)
         return [replace(estimate, doubtful=is_doubtful) for estimate, is_doubtful in pairs]
 

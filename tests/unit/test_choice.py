@@ -60,7 +60,7 @@ def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason:
 
 def test_a_mechanism_made_for_one_itemset_releases_one_if_it_is_named() -> None:
     needs: dict[str, dict[str, Any]] = {"choosing": {"max_basket": 4}}
-    needs |= dict.fromkeys(registry.purely_private(), {"catalogue": range(100)})
+    needs |= {name: {"catalogue": range(100)} for name in registry.purely_private()}
     usual = {}
     for name in registry.MECHANISMS:
         request = request_of(by_user=False, mechanism=name, **needs.get(name, {}))

@@ -27,9 +27,11 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
+    USUAL_ITEMS,
     CustomerPlan,
     TabularPlan,
     enumerated,
+    group_gain,
     list_gain,
     plan_customers,
     typical_items,
@@ -191,24 +193,24 @@ class Plan(TabularPlan):
         )
 
     @property
-    def list_gain(self) -> Marked | None:
-        """What a list of all items would bring the largest top; None where there is one, or no
-        typical basket.
-        """
-        if self.universe_size is not None or self.typical_basket is None or not self.delta:
-            return None
+    def gains(self) -> list[Marked]:
+        """What would find more if units are users: a list of all items, or groups of products."""
+        if self.universe_size is not None or not self.delta:
+            return []
         request = request_of(
             by_user=True,
             size=self.sizes,
             top=self.tops[-1],
             union=self.union,
             supports=self.supports,
-            mechanism="levelwise",
             epsilon=self.epsilon,
             delta=self.delta,
             neighbors=self.neighbors,
         )
-        return list_gain(request, units=self.units, user_items=self.typical_basket)
+        items = self.typical_basket
+        of_list = items and list_gain(request, units=self.units, user_items=items)
+        of_groups = self.units and group_gain(request, self.units, items or USUAL_ITEMS)
+        return [gain for gain in (of_list, of_groups) if isinstance(gain, Marked)]
 
     def table(self) -> Table:
         """Return all mechanisms of one itemset, the recommended one first; of many itemsets the
@@ -232,7 +234,7 @@ class Plan(TabularPlan):
         text_columns = [
             place for place, name in enumerate(filled) if name in ("mechanism", "lacks")
         ]
-        notes = [*map(str, filter(None, (self.reason, self.list_gain)))]
+        notes = [self.reason, *map(str, self.gains)]
         return Table(
             self.title,
             [*filled],

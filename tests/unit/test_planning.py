@@ -395,6 +395,23 @@ def test_several_numbers_of_itemsets_have_a_share_each() -> None:
     assert json.loads(json.dumps(plan.to_dict()))["top"] == [10, 50]
 
 
+def test_where_customers_are_too_few_for_products_groups_are_named() -> None:
+    few = fim.plan(units=1_200, user_items=351, top=50)
+    found = (
+        "1,200 customers of 351 different products each are too few: about 22 % of the 50 most "
+        "frequent pairs are found, but about 65 % of those of 2,000 groups, such as categories."
+    )
+    assert few.notes[0] == found
+    assert found in " ".join(render_plan(few, Screen()).split())
+    assert "1,200 customers of 30 different products each are too few" in repr(
+        fim.plan(units=1_200)
+    )
+    others: tuple[Any, ...] = ({"units": 20}, {"units": 10_000}, {"units": 9, "universe_size": 99})
+    for asked in others:
+        assert "groups, such as" not in repr(fim.plan(**asked))
+        assert "groups, such as" not in repr(fim.plan(**asked, user_items=30))
+
+
 def test_more_customers_and_a_larger_epsilon_find_more() -> None:
     usual = shares_of()
     for better in ({"units": 20_000}, {"epsilon": 2}, {"top": 20}):

@@ -16,7 +16,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/installed ## Install, then mine the corner shop
-	$(BIN)/fim-private mine datasets/corner_shop.parquet --top 5
+	$(BIN)/fim-private mine datasets/corner_shop.parquet
 	$(BIN)/fim-private mine datasets/corner_shop.parquet --user customer --top 5 --rules
 
 test: .venv/installed-test ## Run the tests that every change has to pass; they need no data and no compiler

@@ -75,7 +75,7 @@ may be given several times takes several values, with white space between them; 
 into a file.
 
 ```sh
-FIM_PRIVATE_MINE_EPSILON=0.5 FIM_PRIVATE_MINE_SUPPORTS=true fim-private mine datasets/corner_shop.parquet --top 5
+FIM_PRIVATE_MINE_EPSILON=0.5 FIM_PRIVATE_MINE_RULES=true fim-private mine datasets/corner_shop.parquet --top 5
 ```
 
 A variable that begins as those of the command do, and is none of them, is an error. A misspelt FIM_PRIVATE_MINE_USER
@@ -129,9 +129,7 @@ values, from its next start on. `fim-private --show-completion` prints what the 
 # One a command, on files that come with the project, or that another example writes.
 EXAMPLES = {
     "inspect": "fim-private inspect datasets/sales.csv.gz",
-    "mine": (
-        "fim-private mine datasets/corner_shop.parquet --user customer --size 2 --top 10 --supports"
-    ),
+    "mine": ("fim-private mine datasets/corner_shop.parquet --user customer --size 2"),
     "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
     "vote": (
         "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share "

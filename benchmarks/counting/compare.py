@@ -66,9 +66,12 @@ print(max(pairs, key=lambda pair: pair[1]))
 """
 
 
+ALONE = ("--top", "1", "--no-supports")
+
+
 def mine(path: Path, size: int) -> list[str | Path]:
-    """Return our command."""
-    return [FIM_PRIVATE, "mine", path, "--size", str(size)]
+    """Return our command for the most frequent itemset, whose support PyFIM is given."""
+    return [FIM_PRIVATE, "mine", path, "--size", str(size), *ALONE]
 
 
 def comparisons(datasets: Sequence[Dataset], limits: Limits) -> Iterator[dict[str, Any]]:
@@ -79,7 +82,7 @@ def comparisons(datasets: Sequence[Dataset], limits: Limits) -> Iterator[dict[st
         if dataset.columns:
             continue
         commands: dict[str, list[str | Path]] = {
-            f"{OURS} mine FILE --size 2": mine(dataset.path, 2),
+            f"{OURS} mine FILE --size 2 {' '.join(ALONE)}": mine(dataset.path, 2),
             f'python -c "{START}"': [sys.executable, "-c", START],
         }
         if importlib.util.find_spec("fim") is not None:

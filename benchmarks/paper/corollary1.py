@@ -424,7 +424,11 @@ def _unknown(results: Results) -> Section:
     )
     needs = Table(("vocabulary of items", "r", "neighbours", *names), tuple(rows))
     answers = Table(
-        ("vocabulary of items", "`fim-private mine` with", *(f"pair in {s}" for s in supports)),
+        (
+            "vocabulary of items",
+            "`fim-private mine --top 1 --no-supports` with",
+            *(f"pair in {s}" for s in supports),
+        ),
         tuple(runs),
     )
     return Section("Items that nobody knows in advance", reading, "unknown", (needs, answers))

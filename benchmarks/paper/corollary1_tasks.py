@@ -397,7 +397,8 @@ def _command(
 ) -> dict[str, Any]:
     options = ["--mechanism", mechanism, "--neighbors", REPLACE_ONE, *more]
     arguments = [str(path), "--format", "json", "--seed", str(seed), *options]
-    command = [sys.executable, "-m", "fim_private", "mine", *arguments]
+    alone = ["--top", "1", "--no-supports"]
+    command = [sys.executable, "-m", "fim_private", "mine", *alone, *arguments]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         answer = done.stderr.strip().replace(str(path), path.name)

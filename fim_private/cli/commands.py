@@ -518,8 +518,8 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
     PlanFigure,
     TextOutput,
     epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
-    "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 "
-    "--supports\n\n"
+    "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100"
+    "\n\n"
     "For customers, who bought 30 different items each: fim-private plan --units 10000 "
     "--user-items 30 --top 50\n\n"
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 "
@@ -540,10 +540,10 @@ def plan(**typed: Any) -> None:
         request["top"] = tops[0] if len(tops) == 1 else tops
     if epsilons is not None:
         plans = planning.plan_grid(_numbers("epsilons", parsing.number, epsilons), **request)
-        if plans[0].tops != (1,):
+        if len(plans[0].tops) > 1:
             raise ParameterError(
-                f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against "
-                f"{parameter('top')}"
+                f"{parameter('epsilons')} are for one {parameter('top')}: a figure for several is "
+                f"drawn against these"
             )
         draw_plan_figure(plans, figure)
         return

@@ -109,6 +109,11 @@ class MechanismSpec(NamedTuple):
         """
         return vars(self.mechanism).get("bounded_range")
 
+    @property
+    def is_for_one(self) -> bool:
+        """Whether it is made for one itemset: each further one takes a budget of its own."""
+        return not self.composed and self.bounded_range is None
+
 
 _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 

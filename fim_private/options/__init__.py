@@ -13,7 +13,7 @@ from fim_private.dp.neighbors import Neighbors
 
 # Defaults.
 SIZE = 2
-TOP = 1
+TOP = 10
 # With a least support: how many itemsets levelwise releases at most, and mechanisms that choose
 # them one by one.
 TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100
@@ -28,7 +28,6 @@ VOTES = 2
 # factors of thousands.
 MAX_WORK = 10**11
 CONFIDENCE = 0.95
-PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned for
 AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # Values that can be chosen.

@@ -33,8 +33,9 @@ class AskedOptions(TypedDict, total=False):
     top: Annotated[
         OptionalNumber,
         asked(
-            "How many itemsets, of each size. With --min-support it is the limit for all sizes: "
-            "1,000, or 100 if they are picked one by one.",
+            "How many itemsets, of each size. With a --mechanism made for one itemset it is 1 by "
+            "default. With --min-support it is the limit for all sizes: 1,000, or 100 if they are "
+            "picked one by one.",
             shown=str(TOP),
         ),
     ]
@@ -61,9 +62,10 @@ class AskedOptions(TypedDict, total=False):
     supports: Annotated[
         bool | None,
         asked(
-            "Release noisy supports with 95 % intervals. This is the default if --top is above 1.",
+            "Release noisy supports with 95 % intervals. With a --mechanism made for one itemset, "
+            "and --top 1, none are released by default.",
             spelled="--supports/--no-supports",
-            shown="with --top",
+            shown="supports",
         ),
     ]
     supports_share: Annotated[
@@ -240,7 +242,8 @@ class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOpt
         public(
             "auto, or without a list: large-margin, tight-margin, limited-domain, distance, "
             "levelwise, choosing (with --max-basket); over one: exponential, permute-and-flip, "
-            "max-of-laplaces. Compare them with `fim-private plan`.",
+            "max-of-laplaces. Made for one itemset are large-margin, tight-margin, distance, "
+            "permute-and-flip and max-of-laplaces. Compare them with `fim-private plan`.",
             default="auto",
             values=("auto", *CHOOSING, "levelwise"),
         ),
@@ -405,10 +408,11 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
         ),
     ]
     top: Annotated[
-        int | Iterable[int] | None,
+        int | Iterable[int],
         planned(
-            "Number of itemsets to plan for. With --typical-basket alone: 10, 50, 100.",
+            "Number of itemsets to plan for, or several numbers.",
             "K1,K2,…",
+            default=TOP,
             typed=str,
         ),
     ]
@@ -417,12 +421,11 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     ]
     union: Annotated[bool, planned("For many itemsets of several sizes: rank all together.")]
     supports: Annotated[
-        bool | None,
+        bool,
         planned(
-            "For many itemsets: with noisy supports; shows how far off they are. This is the "
-            "default if --top is above 1.",
+            "Plan for noisy supports, and show how far off they are.",
+            default=True,
             spelled="--supports/--no-supports",
-            shown="with --top",
         ),
     ]
     confidence: Annotated[
@@ -437,6 +440,6 @@ class PlannedUsers(TypedDict):
         float | None,
         planned(
             "For customers: how many different items each has bought, on average. It shows which "
-            "share of the top 50 (or --top) you will find."
+            "share of the --top you will find."
         ),
     ]

@@ -96,7 +96,7 @@ def _grid_in_words(plan: Plan) -> str:
     ]
     if plan.universe_size is not None:
         common.append(f"{plan.universe_size:,} items")
-    return f"What it takes to find an itemset of {plan.size} ({', '.join(common)})"
+    return f"What it takes to find {plan.sought} ({', '.join(common)})"
 
 
 def _draw_curves(axes: Axes, points: _Points) -> None:

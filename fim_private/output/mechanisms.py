@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.options import option_name
 from fim_private.output.screen import Block, Grid, Screen, bold, dim
-from fim_private.planning.forecast import NOTES, CustomerPlan
+from fim_private.planning.forecast import CustomerPlan
 from fim_private.planning.plan import Plan, PlannedMechanism, or_dash, percent
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     title = bold(plan.title)
     if isinstance(plan, CustomerPlan):
         columns = (*plan.row_names, "without a\nproduct list", "with a\nproduct list")
-        notes = map(dim, NOTES)
+        notes = map(dim, plan.notes)
         return screen.render([title, Grid(columns, plan.rows, whole=range(len(columns))), *notes])
     planned, not_planned = [], []
     for mechanism in plan.mechanisms:
@@ -51,8 +51,7 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
             planned.append(mechanism)
     grid = _plan_grid(plan, planned)
     blocks: list[Block] = [title, grid, f"* {plan.reason}"]
-    if plan.list_gain is not None:
-        blocks.append(plan.list_gain.spelled(option_name))
+    blocks += [gain.spelled(option_name) for gain in plan.gains]
     if not_planned:
         names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
         blocks.append(f"Not planned, because they need what was not given: {names}.")

@@ -89,7 +89,11 @@ def _all_advice(
     """Yield what to ask instead of the request of releases, and for what else."""
     # A request is for all segments: it must not ask for less where some came out.
     nonempty = [release for release in releases if release.itemsets]
-    yield from _advice(min(nonempty or releases, key=len), spelled)
+    smallest = min(nonempty or releases, key=len)
+    yield from _advice(smallest, spelled)
+    is_empty = smallest.min_support is None and not smallest.itemsets
+    if is_empty and smallest.counted and not smallest.keep_all:
+        yield "--keep-all shows some that do not stand out."
     first, request = releases[0], releases[0].request
     if request is None:  # it was loaded
         return
@@ -184,9 +188,6 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[str | Text]:
         yield release.advice.explanation
     elif release.hopeless is not None:
         yield release.hopeless
-    is_empty = release.min_support is None and not release.itemsets
-    if is_empty and release.counted and not release.keep_all:
-        yield "--keep-all shows some that do not stand out."
 
 
 def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:

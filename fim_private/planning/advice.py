@@ -188,15 +188,13 @@ def _literal(value: Fraction | float | str | None) -> str:
 
 
 def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
-    """Return what to ask instead, or None if all came out that was asked for or nothing helps.
+    """Return what to ask instead where less came out than was asked for; None if nothing helps.
 
     Args:
         request: What was asked for.
         units: The number of units, if it is public.
         came_out: The number of itemsets that came out.
     """
-    if came_out >= request.target.sought:
-        return None
     search = _Search(request, units, came_out, needed_support(request))
     budgets = _budgets(request)
     possible: list[Advice] = []
@@ -240,8 +238,6 @@ class _Search:
         supports: list[Changes] = [{}]
         if not self.came_out:
             tops += [{"top": top} for top in _TOPS if top < target.top]
-            if target.top > 1 and request.supports_share and not target.rules:
-                tops[-1]["supports"] = True  # by default one itemset has none
             if not target.rules and target.sizes[0] != 1:
                 sizes.append({"size": 1})
                 if target.union:
@@ -257,6 +253,8 @@ class _Search:
         """Return changes of the mechanism to try; none stand for the one that was asked for."""
         if self.request.reason is None:
             to_auto: Changes = {"mechanism": AUTO}
+            if self.request.target.top == 1:  # by default ten are sought, with their supports
+                to_auto |= {"top": 1, "supports": self.request.supports_share > 0}
             return [{}] if self._attempt(to_auto) is None else [to_auto]
         return [{}] if self.came_out else [{}, {"mechanism": "limited-domain"}]
 

@@ -44,7 +44,7 @@ from fim_private.request.plan import Selection
 from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
-USUAL_ITEMS, USUAL_TOP = 30.0, 50
+USUAL_ITEMS = 30.0
 # on how many are listed selections depend by the logarithm alone
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
@@ -328,13 +328,46 @@ def list_gain(
     )
 
 
+# Enough itemsets are found from this share on. So many groups of products are tried.
+_ENOUGH, _GROUPS = 0.5, (2000, 1000, 500, 200, 100, 50, 20)
+
+
+def group_gain(request: Request, units: int, user_items: float) -> Marked | None:
+    """Return that users are too few for products, and how much of groups of products is found.
+
+    It speaks of as many groups as half of the itemsets are found of. Returns None if half are found
+    of products, or of no groups.
+
+    Args:
+        request: What is asked for.
+        units: The number of users.
+        user_items: How many different items a mean user has bought, >= 1.
+    """
+    target = request.target
+    share = expected_found(request, units, user_items, None)
+    if share is None or share >= _ENOUGH:
+        return None
+    top = most_frequent([target.top], target.sizes, union=target.union)
+    for groups in _GROUPS:
+        # as many different groups as there are among items that are drawn evenly
+        different = groups * (1 - (1 - 1 / groups) ** user_items)
+        of_groups = expected_found(request, units, different, groups) or 0
+        if of_groups >= _ENOUGH and math.comb(groups, target.sizes[0]) >= target.top:
+            return Marked(
+                f"{units:,} customers of {user_items:g} different products each are too few: about "
+                f"{100 * share:.0f} % of the {top} are found, but about {100 * of_groups:.0f} % of "
+                f"those of {groups:,} groups, such as categories."
+            )
+    return None
+
+
 def usual_list_gain(units: int, user_items: float, among: int) -> Marked | None:
-    """Return what a list would bring users where nothing was asked for yet: the 50 most frequent
+    """Return what a list would bring users where nothing was asked for yet: the 10 most frequent
     pairs, by default.
 
     units, user_items, among: as in `list_gain`.
     """
-    request = request_of(by_user=True, supports=True, mechanism="levelwise", top=USUAL_TOP)
+    request = request_of(by_user=True, mechanism="levelwise")
     return list_gain(request, units=units, user_items=user_items, among=among)
 
 
@@ -390,7 +423,7 @@ class CustomerPlan(TabularPlan):
     expected_found: the estimated share that is found, in [0, 1], by neighbour relation and by "no
     list" or "list"; of several numbers of itemsets, a share for each.
     user_items: different items that a user has bought in all, on average. universe_size: of the
-    list, if given.
+    list, if given. notes: what is to be said of it, in sentences.
     """
 
     units: int
@@ -402,6 +435,7 @@ class CustomerPlan(TabularPlan):
     delta: float
     universe_size: int | None
     expected_found: dict[str, dict[str, float | tuple[float, ...]]]
+    notes: tuple[str, ...]
 
     @property
     def title(self) -> str:
@@ -432,7 +466,7 @@ class CustomerPlan(TabularPlan):
     def table(self) -> Table:
         """Return the shares by neighbour relation, without a list and with one."""
         columns = (*self.row_names, "without a product list", "with one")
-        return Table(self.title, columns, self.rows, NOTES)
+        return Table(self.title, columns, self.rows, self.notes)
 
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per field."""
@@ -481,6 +515,9 @@ def plan_customers(
         requests = [whole.with_options({"neighbors": relation, "top": number}) for number in tops]
         listed = [with_list(request, universe_size) for request in requests]
         expected[relation] = {"no list": shares(requests), "list": shares(listed)}
+    gain = None
+    if universe_size is None:
+        gain = group_gain(whole.with_options({"top": tops[-1]}), units, items)
     return CustomerPlan(
         units=units,
         user_items=items,
@@ -491,4 +528,5 @@ def plan_customers(
         delta=float(Exact(whole.budget.delta)),
         universe_size=universe_size,
         expected_found=expected,
+        notes=NOTES if gain is None else (str(gain), *NOTES),
     )

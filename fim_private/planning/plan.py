@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Unpack, overload
 
-from fim_private import options
 from fim_private.counting.source import UNKNOWN, SizedUniverse, Universe
 from fim_private.display import JsonObject, Table
 from fim_private.dp.arguments import (
@@ -28,10 +27,11 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
-    USUAL_TOP,
+    USUAL_ITEMS,
     CustomerPlan,
     TabularPlan,
     enumerated,
+    group_gain,
     list_gain,
     plan_customers,
     typical_items,
@@ -169,43 +169,48 @@ class Plan(TabularPlan):
         do.
         """
         best = [self.best(top) for top in self.tops]
-        return self._reason(best[0]) if self.tops == (1,) else " ".join(self._reasons(best))
+        return self._reason(best[0]) if len(best) == 1 else " ".join(self._reasons(best))
+
+    @property
+    def sought(self) -> str:
+        """What is to be found, in words."""
+        itemset = "an itemset" if self.tops == (1,) else "one of many itemsets"
+        return f"{itemset} of {self.size}"
 
     @property
     def title(self) -> str:
         """What was asked, in words."""
-        itemset = "an itemset" if self.tops == (1,) else "one of many itemsets"
         among, baskets = "", ""
         if self.units is not None:
             among = f" among {of_units(self.units)}"
         if self.typical_basket is not None:
             baskets = f", baskets of {self.typical_basket:g} items"
         return (
-            f"What it takes to find {itemset} of {self.size}{among} with "
+            f"What it takes to find {self.sought}{among} with "
             f"{percent(100 * self.confidence)} probability "
             f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, "
             f"{self.neighbors}{baskets})"
         )
 
     @property
-    def list_gain(self) -> Marked | None:
-        """What a list of all items would bring the largest top; None where there is one, or no
-        typical basket.
-        """
-        if self.universe_size is not None or self.typical_basket is None or not self.delta:
-            return None
+    def gains(self) -> list[Marked]:
+        """What would find more if units are users: a list of all items, or groups of products."""
+        if self.universe_size is not None or not self.delta:
+            return []
         request = request_of(
             by_user=True,
             size=self.sizes,
             top=self.tops[-1],
             union=self.union,
             supports=self.supports,
-            mechanism="levelwise",
             epsilon=self.epsilon,
             delta=self.delta,
             neighbors=self.neighbors,
         )
-        return list_gain(request, units=self.units, user_items=self.typical_basket)
+        items = self.typical_basket
+        of_list = items and list_gain(request, units=self.units, user_items=items)
+        of_groups = self.units and group_gain(request, self.units, items or USUAL_ITEMS)
+        return [gain for gain in (of_list, of_groups) if isinstance(gain, Marked)]
 
     def table(self) -> Table:
         """Return all mechanisms of one itemset, the recommended one first; of many itemsets the
@@ -229,7 +234,7 @@ class Plan(TabularPlan):
         text_columns = [
             place for place, name in enumerate(filled) if name in ("mechanism", "lacks")
         ]
-        notes = [*map(str, filter(None, (self.reason, self.list_gain)))]
+        notes = [self.reason, *map(str, self.gains)]
         return Table(
             self.title,
             [*filled],
@@ -263,9 +268,7 @@ class Plan(TabularPlan):
         if top == 1:
             return [spec for spec in specs if not spec.composed or self.typical_basket is not None]
         return [
-            spec
-            for spec in specs
-            if spec.composed or spec.bounded_range or not (self.delta or spec.spends_delta)
+            spec for spec in specs if not spec.is_for_one or not (self.delta or spec.spends_delta)
         ]
 
     def _planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
@@ -354,7 +357,7 @@ class Plan(TabularPlan):
         spec = registry.spec_named(best.name)
         if best.feasible is False:
             changes = [f"at least {support} units, all of them with the itemset"]
-            enough = self._epsilon_enough(spec)
+            enough = self._epsilon_enough(spec, best.top)
             if enough is not None:
                 changes.append(f"a larger epsilon: {least_in_words(enough)} would do")
             return (
@@ -371,16 +374,17 @@ class Plan(TabularPlan):
             f"{chance} probability once {needed} have it"
         )
         if best.required_margin is not None:
-            reason += f" and it leads the others by {best.required_margin:,}"
-        if best.required_margin_tied is None and best.step is None:
+            others = "the others" if best.top == 1 else "those left out"
+            reason += f" and it leads {others} by {best.required_margin:,}"
+        if best.top == 1 and best.required_margin_tied is None and best.step is None:
             reason += ". If several lead together, none is found"
         return f"{reason}."
 
-    def _epsilon_enough(self, spec: MechanismSpec) -> float | None:
+    def _epsilon_enough(self, spec: MechanismSpec, top: int) -> float | None:
         """Return the least doubling of ε with which a mechanism will do, if it may be advised."""
         epsilon = 2 * self.epsilon
         while epsilon <= _LARGEST_ADVISED:
-            if replace(self, epsilon=epsilon)._planned(spec, 1).feasible:
+            if replace(self, epsilon=epsilon)._planned(spec, top).feasible:
                 return epsilon
             epsilon *= 2
         return None
@@ -453,9 +457,8 @@ def plan(
     Units and caps are >= 1, max_rank up to 1e30, max_basket at least the size. top is 1 to 100,000,
     or several such numbers (ascending in the plan). typical_basket is 1 to 1e6, user_items from the
     size to 1e6. epsilon is 1e-9 to 1e9, delta 1e-300 up to below 1, or with a universe_size 0.
-    confidence is in (0, 1). By default top is 1. It is 10, 50 and 100 with a typical_basket, union,
-    supports or several sizes; 50 with user_items. levelwise needs a typical_basket to be planned,
-    and mechanisms over a catalogue need a universe_size. max_baskets is 1 by default, and needs
+    confidence is in (0, 1). levelwise needs a typical_basket to be planned, and mechanisms over a
+    catalogue need a universe_size. max_baskets is 1 by default, and needs
     max_basket. max_rank is for mechanisms that have such a cap.
 
     For several itemsets it plans levelwise and the mechanisms whose selections share one budget.
@@ -466,33 +469,25 @@ def plan(
     parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
-    >>> found.recommended, found.best(1).required_support
-    ('limited-domain', 25)
+    >>> found.recommended, found.best(10).required_support
+    ('limited-domain', 222)
     """
     values = filled("plan", PlanOptions, parameters)
     promise = Promise.of(values)
     if user_items is not None:
-        return plan_customers(
-            user_items, values, _numbers_of(USUAL_TOP if values["top"] is None else values["top"])
-        )
+        return plan_customers(user_items, values, _numbers_of(values["top"]))
     sizes = parse_sizes(values["size"])
     union = flag("union", values["union"])
     if union and len(sizes) == 1:
         raise ParameterError(
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
-    basket, supports, top = values["typical_basket"], values["supports"], values["top"]
-    if top is None:
-        seeks_many = union or supports or basket is not None or len(sizes) > 1
-        top = options.PLANNED_TOPS if seeks_many else 1
-    numbers = _numbers_of(top)
-    if supports is None:
-        supports = max(listed(numbers)) > 1
+    basket = values["typical_basket"]
     planned = Plan(
         size=range_of(sizes),
-        top=numbers,
+        top=_numbers_of(values["top"]),
         union=union,
-        supports=flag("supports", supports),
+        supports=flag("supports", values["supports"]),
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
         epsilon=float(Exact(promise.budget.loss)),
         delta=float(Exact(promise.budget.delta)),

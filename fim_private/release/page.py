@@ -99,6 +99,10 @@ def page(
     default_title = "What is bought"
     if max(whole.sizes) > 1:
         default_title = "What is bought together"
+    if whole.scope.with_items:
+        default_title = f"What goes{whole.scope.with_in_words}"
+    elif whole.scope.with_each:
+        default_title = f"What goes with {len(segments):,} items"
     return render(
         "page.html.jinja",
         title=title or default_title,

@@ -151,8 +151,18 @@ class Release(Published):
 
     @property
     def wanted(self) -> int:
-        """How many itemsets were asked for in all."""
-        return self.top if self.union else self.top * len(self.sizes)
+        """How many itemsets were asked for in all, of those that are possible."""
+        wanted = self.top if self.union else self.top * len(self.sizes)
+        return int(min(wanted, self._possible))
+
+    @property
+    def _possible(self) -> float:
+        """How many itemsets the listed items make; infinity if none are listed."""
+        listed = self.scope.catalogue
+        if listed is None or listed.items is None:
+            return math.inf
+        required = len(self.scope.with_items)
+        return sum(math.comb(listed.items - required, size - required) for size in self.sizes)
 
     @property
     def noisy_units(self) -> int | None:
@@ -189,7 +199,7 @@ class Release(Published):
     def heading(self) -> str:
         """What stands above it, of several: the column and the segment, the period, or the item."""
         if self.scope.with_each:
-            return f"with {printable(self.scope.part or '')}"
+            return f"With {printable(self.scope.part or '')}"
         if self.scope.by is None:
             return printable(self.scope.period or "")
         return printable(f"{self.scope.by} {self.scope.segment}")
@@ -319,10 +329,11 @@ class Release(Published):
         number = f"{count:,} of the {self.wanted:,}"
         if count == self.wanted:
             number = f"The {count:,}"
-        kinds = self._kinds(self.wanted)
+        which = "possible" if self.wanted == self._possible else "most frequent"
+        kinds = f"{which} {self._kinds(self.wanted)}"
         if not self.union and len(self.sizes) > 1:
             kinds += f" ({self.top:,} of each size)"
-        return f"{number} most frequent {kinds}, {self._ranked_by}"
+        return f"{number} {kinds}, {self._ranked_by}"
 
     def _kinds(self, number: int) -> str:
         """Return what was sought, such as "pairs with tea". number: how many, for the plural."""
@@ -475,7 +486,8 @@ class Release(Published):
         """What to ask instead where less than was asked for came out, for whoever asks: no form
         handed on has it.
         """
-        if self.request is None or self.min_support is not None:
+        is_complete = len(self.itemsets) >= self.wanted
+        if self.request is None or self.min_support is not None or is_complete:
             return None
         low, high = self.units_interval or (0, 0)
         # else a share of it would say nothing

@@ -15,6 +15,7 @@ from fim_private import options as defaults
 from fim_private.counting.source import Catalogue
 from fim_private.dp.neighbors import Neighbors
 from fim_private.levelwise.recipe import LARGEST_SIZE, kind_of
+from fim_private.mechanisms import registry
 from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
@@ -43,6 +44,11 @@ class Choice:
     name: str
     reason: str | None = None
     replaces_levelwise: bool = False
+
+    @property
+    def is_for_one(self) -> bool:
+        """Whether a caller named a mechanism that is made for one itemset."""
+        return self.reason is None and registry.spec_named(self.name).is_for_one
 
 
 def automatic_choice(

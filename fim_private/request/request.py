@@ -248,8 +248,8 @@ def request_from(
     _check_caps(spec, public, scope, by_user=promise.by_user)
     if values["known"] is not None or scope.with_items:
         target = replace(target, known=_known(values["known"], spec, public, scope, target))
-    if target.min_support is not None and values["top"] is None:
-        top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+    if values["top"] is None:
+        top = _usual_top(target, universe, choice, spec, required=len(scope.with_items))
         target = replace(target, top=top)
     options = {name: values[name] for name in RequestOptions.__annotations__}
     request = Request(target, public, promise, spec, choice.reason, scope=scope, options=options)
@@ -262,8 +262,7 @@ def request_from(
 def _target_of(values: OptionValues) -> Target:
     """Return which itemsets are sought. values: all options of a request.
 
-    `top` is that of the most frequent unless it is given, and `known` is None: both need the
-    mechanism.
+    `top` is the usual one unless it is given, and `known` is None: both need the mechanism.
     """
     sizes = parse_sizes(values["size"])
     for name in ("rules", "min_support"):
@@ -292,6 +291,25 @@ def _target_of(values: OptionValues) -> Target:
     return Target(sizes, top, union, least, rules=rules, keep_all=keep_all, count=count or rules)
 
 
+def _usual_top(
+    target: Target, universe: Universe, choice: Choice, spec: MechanismSpec, *, required: int
+) -> int:
+    """Return how many itemsets are released unless the caller says it.
+
+    They are no more than there can be. required: how many public items each of them has.
+    """
+    if target.min_support is not None:
+        return defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+    if choice.is_for_one:
+        return 1
+    if isinstance(universe, UnknownUniverse):
+        return target.top
+    possible = max(
+        sum(universe.candidates(size - required) for size in sizes) for sizes in target.groups
+    )
+    return min(target.top, possible)
+
+
 def _check_supports(request: Request) -> None:
     """Raise ParameterError if supports take all of the budget, or there are too many of them."""
     if request.search_share <= 0:
@@ -314,7 +332,7 @@ def _supports_share(request: Request, choice: Choice) -> Fraction:
     target, values = request.target, request.options
     share, supports = values["supports_share"], values["supports"]
     if supports is None:
-        supports = values["known"] is not None or values["top"] not in (None, 1)
+        supports = target.top > 1 or not choice.is_for_one
     supports = flag("supports", supports) or target.rules or target.min_support is not None
     if share is None:
         return _usual_supports_share(request, choice) if supports else _NOTHING

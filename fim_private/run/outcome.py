@@ -296,6 +296,8 @@ class Execution:
             run, most_left_out = selection.run, selection.shortfall()
             if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
                 continue
+            possible = selection.public.candidates
+            are_all_sought = possible is not None and run.count >= possible
             places = [
                 place
                 for place, itemset in enumerate(named)
@@ -306,7 +308,7 @@ class Execution:
             cut = most_left_out + least_upper_end - noise.common_reach
             for place in places:
                 low, _ = _interval(estimates[place])
-                doubtful[place] = low == 0 or low <= cut
+                doubtful[place] = not are_all_sought and (low == 0 or low <= cut)
         pairs = zip(estimates, doubtful, strict=False)
         return [replace(estimate, doubtful=is_doubtful) for estimate, is_doubtful in pairs]
 

@@ -61,7 +61,8 @@ def test_from_create_to_refusal(folder: Path) -> None:
     assert error.endswith("ask with a smaller --epsilon\n")
     assert not (folder / "release.json").exists()
     shown = told(run(folder, *SHOW))
-    assert "mine mechanism=limited-domain size=2 top=1" in shown
+    assert "mine mechanism=levelwise size=2" in shown
+    assert "supports_share=0.1 top=10" in shown
     assert "count itemsets=2" in shown
     assert "* basic, ε" in shown
     assert shown.endswith("The rest is enough for about 1 more release like the last.\n")

@@ -33,6 +33,7 @@ SCRIPT = Path(sys.executable).with_name("fim-private")
 LARGE_MARGIN = ["--mechanism", "large-margin"]
 BASKETS = [[39, 48]] * 600 + [[39, 41]] * 60 + [[38, 48, 170]] * 10 + [[32]] * 5
 TOP = [39, 48]
+ALONE = ["--top", "1", "--no-supports"]
 
 
 @pytest.fixture(scope="session")
@@ -103,11 +104,11 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat")
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
-    assert lines[0] == "The most frequent pair, as picked by limited-domain"
-    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one")
-    assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
+    assert lines[0] == "1 of the 10 most frequent pairs, by noisy support"
+    assert "\nMechanism levelwise, chosen by --mechanism auto: it finds many " in done.stdout
+    assert re.search(r"\{39, 48\} +│ +[0-9]+ │", done.stdout)
     guarantee = lines[-1]
-    assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing")
+    assert guarantee.startswith("Guarantee (levelwise, ε = 1, δ = 1e-06): adding or removing")
     assert "e^1 = 2.72" in guarantee
     assert "1e-06" in guarantee
     assert "\x1b" not in done.stdout
@@ -133,7 +134,7 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
     chosen = "for one itemset, it needs the smallest margin of all that need no product list"
     for options, mechanism in (
         (["--mechanism", "large-margin"], '"large-margin"'),
-        ([], f'"limited-domain", "reason": "{chosen}"'),
+        (ALONE, f'"limited-domain", "reason": "{chosen}"'),
     ):
         done = run(shop, "mine", "baskets.dat", *options, "--format", "json")
         name = mechanism.split('"')[1]
@@ -197,16 +198,15 @@ SOURCES: list[Sequence[str]] = [
 @pytest.fixture(scope="session")
 def seeded_answer(shop: Path) -> dict[str, Any]:
     """What one seed gives over these baskets and the catalogue of 1000."""
-    release = fim.mine(
-        BASKETS, mechanism="exponential", catalogue=shop / "catalogue.csv", epsilon=0.0005, seed=11
-    )
+    asked: Any = {"mechanism": "exponential", "epsilon": 0.0005, "seed": 11}
+    release = fim.mine(BASKETS, catalogue=shop / "catalogue.csv", top=1, supports=False, **asked)
     assert release.itemsets[0].items != tuple(TOP)
     return release.to_dict()
 
 
 LUCK = [
     "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon", "0.0005", "--seed",
-    "11",
+    "11", *ALONE
 ]  # fmt: skip
 
 
@@ -241,10 +241,10 @@ CUSTOMERS: list[Sequence[str]] = [
 @pytest.mark.parametrize("source", CUSTOMERS, ids=" ".join)
 @pytest.mark.one_in(6)
 def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str) -> None:
-    release = answer(shop, *source, "--missing-user", rule, "--epsilon", "2")
+    release = answer(shop, *source, "--missing-user", rule, "--epsilon", "2", *ALONE)
     assert release["privacy_unit"] == "user"
     assert release["itemsets"] == [{"items": TOP, "support": None}]
-    assert list(release) == list(answer(shop, "baskets.dat"))
+    assert list(release) == list(answer(shop, "baskets.dat", *ALONE))
 
 
 def advised(output: str) -> list[str]:
@@ -265,9 +265,10 @@ def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> No
     typed = ["two words.csv", *columns, "--epsilon", "0.5", "--delta", "1e-9", *LARGE_MARGIN]
     command = advised(run(shop, "mine", *typed).stdout)
     assert command[:2] == ["mine", "two words.csv"]
+    command.remove("--no-supports")
     pairs = dict(zip(command[2::2], command[3::2], strict=True))
     asked = {"--basket": "order_id", "--item": "product", "--epsilon": "0.5", "--delta": "1e-09"}
-    assert pairs == {"--mechanism": "auto", **asked}
+    assert pairs == {"--mechanism": "auto", "--top": "1", **asked}
     assert run(shop, "mine", *command[1:]).returncode == 0
 
 
@@ -376,7 +377,7 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) -> None:
-    done = run(endless.parent, "mine", str(endless), "--size", "6", "--max-work", "1000000")
+    done = run(endless.parent, "mine", str(endless), "--size", "6", "--max-work", "1000000", *ALONE)
     assert (done.stdout, done.returncode) == ("", 2)
     assert re.fullmatch(r"Error: .* took more than --max-work = 1\.0e6 steps: .*\n", done.stderr)
 
@@ -384,7 +385,7 @@ def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) ->
 def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path) -> None:
     import pty
 
-    command = [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000"]
+    command = [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", str(10**15), *ALONE]
     reader, terminal = pty.openpty()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=terminal, env=environment()

@@ -50,7 +50,7 @@ def test_it_reads_no_purchases_and_charges_nothing(tmp_path: Path) -> None:
     fim.Ledger.create(ledger, epsilon=1, delta=1e-5).close()
     text = dry_run("--ledger", str(ledger), "--dataset", "sales", data=str(tmp_path / "none.csv"))
     assert "No purchases were read, and nothing was charged" in text
-    assert "a choice with ε = 1" in text
+    assert "At most 10 pairs come out, with noisy supports" in text
     assert not fim.Ledger(ledger).entries
 
 

@@ -80,16 +80,16 @@ def test_one_period_and_each_of_several(folder: Path) -> None:
 
 def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -> None:
     frame = pd.read_csv(folder / "shop.csv", dtype=str)
-    asked: dict[str, Any] = {"basket": "order_id", "item": "product", "time": "sold_at", "top": 1}
-    days = fim.mine(frame, **asked, start="2026-11-09", end="2026-11-15", seed=1)
+    asked: dict[str, Any] = {"basket": "order_id", "item": "product", "time": "sold_at"}
+    alone: dict[str, Any] = {"top": 1, "supports": False}
+    days = fim.mine(frame, **asked, **alone, start="2026-11-09", end="2026-11-15", seed=1)
     assert days.scope.period == "2026-11-09..2026-11-15"
     (folder / "shop.toml").write_text('[mine]\nfrom = "2026-11-09"\nto = "2026-11-15"\n')
-    words = ["mine", *SHOP, "--top", "1", "--seed", "1", "--format", "json"]
+    words = ["mine", *SHOP, "--top", "1", "--no-supports", "--seed", "1", "--format", "json"]
     typed = json.loads(done(run(folder, *words, "--from", "2026-11-09", "--to", "2026-11-15")))
     assert json.loads(done(run(folder, *words, "--config", "shop.toml"))) == typed == days.to_dict()
     variables = {"FIM_PRIVATE_MINE_FROM": "2026-11-09", "FIM_PRIVATE_MINE_TO": "2026-11-15"}
     assert json.loads(done(run(folder, *words, **variables))) == typed
-    del asked["top"]
     orders = frame.drop(columns="customer")
     counted = fim.count(orders, [["bread", "milk"]], period="2026-11", **asked)
     assert counted.scope.period == "2026-11"

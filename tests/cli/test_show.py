@@ -176,7 +176,7 @@ def test_a_workbook_has_a_sheet_of_rules(shop: Path) -> None:
     assert isinstance(first[-1], bool)
 
 
-EMPTY = "Nothing came out. To try: fim-private mine few.dat --epsilon 3 "
+EMPTY = "Nothing came out. To try: fim-private mine few.dat --top 1 --no-supports "
 
 
 def test_a_file_without_itemsets_says_so_on_standard_error(shop: Path) -> None:

@@ -197,8 +197,8 @@ def test_where_nothing_chooses_the_number_stays_public() -> None:
         assert "(all their baskets) by any other changes the probability" in found.guarantee
         if call is not voted:
             assert found.units_interval is None
-            assert {share.purpose for share in found.shares} <= {"selection", "supports"}
-    table = fim.mine(NEIGHBOURS[501], **asked, supports=True)
+            assert "count" not in {share.purpose for share in found.shares}
+    table = fim.mine(NEIGHBOURS[501], **asked, top=1)
     assert "There are 1,001 users in all" in " ".join(render_table(table, Screen()).split())
     assert table.to_pandas()["count"].tolist() == [itemset.support for itemset in table]
 

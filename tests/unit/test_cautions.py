@@ -110,7 +110,7 @@ def test_the_number_in_that_warning_is_the_one_that_was_released() -> None:
 
 
 def test_where_nothing_tells_how_many_there_are_nobody_is_told() -> None:
-    assert told(lambda: fim.mine(MANY, delta=9e-4)) == []
+    assert told(lambda: fim.mine(MANY, delta=9e-4, supports=False)) == []
     # Laplace noise: it spends no delta
     assert told(lambda: fim.count(MANY, [["tea"]], delta=9e-4)) == []
 
@@ -133,7 +133,7 @@ def test_users_are_told_of_users() -> None:
     asked: dict[str, Any] = {"user": "user", "delta": 1e-3}
     [one] = told(lambda: fim.mine(USERS, **asked, top=3, neighbors="replace-one"))
     assert "is not below 1 / (number of users): to publish one user " in str(one)
-    assert told(lambda: fim.mine(USERS, **asked)) == []
+    assert told(lambda: fim.mine(USERS, **asked, supports=False)) == []
 
 
 def test_what_else_spends_tells_it_too() -> None:

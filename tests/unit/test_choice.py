@@ -31,11 +31,12 @@ ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]
 @pytest.mark.parametrize(
     ("options", "mechanism", "reason"),
     [
-        ({}, "limited-domain", "smallest margin of all that need no product list"),
-        ({"size": "1-2", "union": True}, "limited-domain", "smallest margin"),
-        ({"universe_size": 6}, "limited-domain", "smallest margin of all that need no product"),
-        ({"catalogue": ITEMS}, "exponential", "with your catalogue it needs a smaller margin"),
-        ({"size": "1-2"}, "levelwise", "least noise and needs no product list"),
+        ({}, "levelwise", "least noise and needs no product list"),
+        ({"top": 1}, "limited-domain", "smallest margin of all that need no product list"),
+        ({"top": 1, "size": "1-2", "union": True}, "limited-domain", "smallest margin"),
+        ({"top": 1, "universe_size": 6}, "limited-domain", "smallest margin of all that need no"),
+        ({"top": 1, "catalogue": ITEMS}, "exponential", "with your catalogue it needs a smaller"),
+        ({"top": 1, "size": "1-2"}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "universe_size": 6}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
@@ -57,6 +58,30 @@ def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason:
     assert named.reason is None
 
 
+def test_a_mechanism_made_for_one_itemset_releases_one_if_it_is_named() -> None:
+    needs: dict[str, dict[str, Any]] = {"choosing": {"max_basket": 4}}
+    needs |= {name: {"catalogue": range(100)} for name in registry.purely_private()}
+    usual = {}
+    for name in registry.MECHANISMS:
+        request = request_of(by_user=False, mechanism=name, **needs.get(name, {}))
+        usual[name] = (request.target.top, request.supports_share > 0)
+    of_ten = {"exponential", "limited-domain", "choosing", "levelwise"}
+    assert usual == {name: (10, True) if name in of_ten else (1, False) for name in usual}
+    for delta in (0, 1e-6):  # whatever "auto" stands for
+        request = request_of(by_user=False, delta=delta, catalogue=range(100))
+        assert (request.target.top, request.supports_share > 0) == (10, True)
+
+
+@pytest.mark.parametrize("mechanism", [AUTO, "exponential", "permute-and-flip", "levelwise"])
+def test_no_more_are_sought_than_a_short_list_makes(mechanism: str) -> None:
+    release = fim.mine(SHOP, catalogue=ITEMS[:3], mechanism=mechanism, supports=True, seed=1)
+    if mechanism == "permute-and-flip":
+        release = fim.mine(SHOP, catalogue=ITEMS[:3], mechanism=mechanism, top=7, seed=1)
+    assert release.wanted == 3
+    assert " possible pairs, by noisy support" in release.title
+    assert not any(itemset.doubtful for itemset in release)  # nothing else is possible
+
+
 def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:
     """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks."""
     visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
@@ -69,7 +94,7 @@ def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None
         ({"top": 3, "catalogue": ITEMS, "units": 10_000}, "exponential", Fraction(1, 10)),
         ({"top": 3, "catalogue": ITEMS, "delta": 0}, "permute-and-flip", Fraction(1, 3)),
         ({"top": 3, "max_rank": 50}, "limited-domain", Fraction(1, 3)),
-        ({}, "limited-domain", Fraction(1, 3)),
+        ({"top": 1}, "limited-domain", Fraction(1, 3)),
         ({"top": 30}, "levelwise", Fraction(1, 10)),
     ]
     for options, mechanism, share in asked:

@@ -36,7 +36,7 @@ ASKED: list[dict[str, Any]] = [
     {"size": "1-2", "min_support": 0.2},
     {"top": 3, "supports": True, "epsilon": 0.5, **BY_LIST},
     {"top": 3, "supports": False, "epsilon": 0.5, **BY_LIST},
-    {"supports": True, **BY_LIST},
+    {"top": 1, "supports": True, **BY_LIST},
 ]
 
 
@@ -124,7 +124,7 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     assert legend in repr(release)
     told = [itemset["doubtful"] for itemset in json.loads(release.to_json())["itemsets"]]
     assert told == [itemset.doubtful for itemset in release]
-    assert "doubtful" not in fim.mine(CORNER_SHOP, seed=1).to_json()
+    assert "doubtful" not in fim.mine(CORNER_SHOP, top=1, seed=1).to_json()
 
 
 # -------------------- of many things that are alike none is sure, and few stand out from the noise
@@ -218,8 +218,9 @@ AT_RANDOM = "Chosen at random: the more support an itemset has, the likelier it 
 
 def test_picks_say_that_chance_decides_and_how_far() -> None:
     # 2 (ln 10,000 + ln 20)
-    assert fim.mine(CORNER_SHOP, neighbors="replace-one", seed=1).shortfall == 25
-    one = fim.mine(CORNER_SHOP, seed=1)
+    alone: dict[str, Any] = {"top": 1, "supports": False, "seed": 1}
+    assert fim.mine(CORNER_SHOP, neighbors="replace-one", **alone).shortfall == 25
+    one = fim.mine(CORNER_SHOP, **alone)
     assert one.shortfall == 13  # half as much: every support moves the same way
     assert one.certainty == (
         f"{AT_RANDOM} With 95 % probability, nothing that was left out leads one of these by more "
@@ -228,9 +229,9 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
     assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == (
         "Nothing that was left out has more support.",
     )
-    chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
+    chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9, **alone)
     assert chosen.shortfall is None
-    counted = fim.mine(CORNER_SHOP, mechanism="exponential", universe_size=1000, seed=1)
+    counted = fim.mine(CORNER_SHOP, mechanism="exponential", universe_size=1000, **alone)
     assert counted.shortfall is None
     assert chosen.certainty == (f"{AT_RANDOM} So chance decides between near ties.",)
     assert fim.count(CORNER_SHOP, [["bananas"]]).certainty == ()

@@ -728,7 +728,8 @@ def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> No
 
 
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
-    release = fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5, delta=1e-6)
+    alone: dict[str, Any] = {"top": 1, "supports": False, "epsilon": 0.5, "delta": 1e-6}
+    release = fim.mine(BASKETS, ledger=ledger, dataset="sales", **alone)
     assert release.charged == Charged("sales", 1, ledger.left)
     asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
     counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
@@ -825,7 +826,7 @@ def test_an_abstention_costs_and_so_does_a_count_that_is_given_up(ledger: fim.Le
     assert not fim.mine([], **charged)
     assert len(ledger.entries) == 1
     with pytest.raises(fim.WorkLimitError):
-        fim.mine([list(map(str, range(60)))] * 3, size=5, max_work=10, **charged)
+        fim.mine([list(map(str, range(60)))] * 3, size=5, top=1, max_work=10, **charged)
     assert len(ledger.entries) == 2
 
 

@@ -268,17 +268,20 @@ def test_most_of_what_reaches_the_threshold_is_found(share: float, size: str, le
     assert np.mean(sure) >= 0.98
 
 
-def test_supports_come_with_several_itemsets_unless_they_are_left_out() -> None:
+def test_supports_come_unless_they_are_left_out() -> None:
+    """A mechanism made for one itemset that was named has none by default, and seeks one."""
     baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 300
 
     def has_supports(**asked: Any) -> bool:
         return fim.mine(baskets, seed=1, **asked).noise is not None
 
-    assert has_supports(top=2)
-    assert has_supports(supports=True)
-    assert not has_supports()
-    assert not has_supports(top=1)
+    assert has_supports()
+    assert has_supports(top=1)
     assert not has_supports(top=2, supports=False)
+    assert has_supports(delta=0, catalogue=["bread", "butter", "jam"])  # by permute-and-flip
+    assert not has_supports(mechanism="large-margin")
+    assert has_supports(mechanism="large-margin", supports=True, epsilon=5)
+    assert has_supports(mechanism="large-margin", top=2, epsilon=5)
     for name, value in (("rules", True), ("min_support", 0.1)):
         with pytest.raises(ParameterError, match=f"^{name} needs supports"):
             has_supports(supports=False, **{name: value})

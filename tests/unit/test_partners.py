@@ -77,7 +77,7 @@ def test_every_question_has_a_release_under_one_budget(tmp_path: Path) -> None:
     assert loaded["tea"].scope.with_items == ("tea",)
     page = tmp_path / "page.html"
     fim.report(loaded, page)
-    assert "with jam" in page.read_text()
+    assert "With jam" in page.read_text()
 
 
 def test_a_label_of_the_catalogue_names_the_item(tmp_path: Path) -> None:

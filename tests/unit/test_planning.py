@@ -28,6 +28,7 @@ from fim_private.spectrum import SupportSpectrum
 NAMES = [*registry.single()]
 AR = "add-remove"
 RO = "replace-one"
+ALONE: dict[str, Any] = {"top": 1, "supports": False}
 # Few ranks, for speed.
 EVERYTHING: dict[str, Any] = {"universe_size": 1000, "max_basket": 50, "max_rank": 100}
 
@@ -82,7 +83,7 @@ def test_each_figure_is_the_least_that_succeeds(
 
 
 def test_what_is_not_known_is_missing() -> None:
-    found = plan(units=1000, max_rank=100)
+    found = plan(units=1000, max_rank=100, **ALONE)
     for name in ("exponential", "permute-and-flip", "max-of-laplaces", "choosing"):
         mechanism = of(found, name)
         figures = mechanism.required_support, mechanism.required_margin, mechanism.expected_regret
@@ -100,12 +101,15 @@ def test_too_few_units_are_told_plainly() -> None:
         ("add-remove", 15, 25, 2),
         ("replace-one", 20, 51, 4),
     ):
-        found = plan(units=units, max_rank=1000, neighbors=neighbors)
+        found = plan(units=units, max_rank=1000, neighbors=neighbors, **ALONE)
         assert not any(mechanism.feasible for mechanism in found.mechanisms)
         assert found.reason.startswith(f"No mechanism will do: {units} units are too few")
         assert f"You need at least {enough} units" in found.reason
         assert f"a larger epsilon: {epsilon} would do" in found.reason
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
+    ten = plan(units=100, max_rank=1000).reason
+    assert "You need at least 222 units" in ten
+    assert "a larger epsilon: 4 would do" in ten
 
 
 WHOLE = "must be a whole number of at least 1"
@@ -148,8 +152,8 @@ def test_a_grid_is_one_plan_for_each_epsilon() -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("units", [None, 1, 100_000])
 def test_the_tables(units: int | None, ascii_only: bool) -> None:
-    one = plan(units=units, max_rank=100)
-    many = plan(top=(10, 100), typical_basket=10, units=units, supports=True)
+    one = plan(units=units, max_rank=100, **ALONE)
+    many = plan(top=(10, 100), typical_basket=10, units=units)
     texts = [render_plan(found, Screen(ascii_only=ascii_only)) for found in (one, many)]
     for found, text in zip((one, many), texts, strict=True):
         assert text.isascii() == ascii_only
@@ -176,7 +180,12 @@ def test_the_table_of_the_documents_is_the_planners() -> None:
     plans = {}
     for neighbors in ("add-remove", "replace-one"):
         for cap in (None, 50):
-            found = plan(units=100_000, universe_size=16_470, max_basket=cap, neighbors=neighbors)
+            public: dict[str, Any] = {
+                "universe_size": 16_470,
+                "max_basket": cap,
+                "neighbors": neighbors,
+            }
+            found = plan(units=100_000, **public, **ALONE)
             plans[neighbors, cap] = {mechanism.name: mechanism for mechanism in found.mechanisms}
     for name, shown in rows:
         figures = []
@@ -193,8 +202,7 @@ FOR_MANY: dict[str, Any] = {"typical_basket": 10, "universe_size": 1000, "max_ba
 
 
 def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() -> None:
-    found = plan(units=100_000, supports=False, **FOR_MANY)
-    assert found.top == (10, 50, 100)
+    found = plan(units=100_000, supports=False, top=(10, 50, 100), **FOR_MANY)
     assert [(one.top, one.name) for one in found.mechanisms] == [
         (top, name) for top in found.top for name in NAMES_OF_MANY
     ]
@@ -385,6 +393,23 @@ def test_several_numbers_of_itemsets_have_a_share_each() -> None:
     text = render_plan(plan, Screen())
     assert "│ replace-one │  50 │" in text
     assert json.loads(json.dumps(plan.to_dict()))["top"] == [10, 50]
+
+
+def test_where_customers_are_too_few_for_products_groups_are_named() -> None:
+    few = fim.plan(units=1_200, user_items=351, top=50)
+    found = (
+        "1,200 customers of 351 different products each are too few: about 22 % of the 50 most "
+        "frequent pairs are found, but about 65 % of those of 2,000 groups, such as categories."
+    )
+    assert few.notes[0] == found
+    assert found in " ".join(render_plan(few, Screen()).split())
+    assert "1,200 customers of 30 different products each are too few" in repr(
+        fim.plan(units=1_200)
+    )
+    others: tuple[Any, ...] = ({"units": 20}, {"units": 10_000}, {"units": 9, "universe_size": 99})
+    for asked in others:
+        assert "groups, such as" not in repr(fim.plan(**asked))
+        assert "groups, such as" not in repr(fim.plan(**asked, user_items=30))
 
 
 def test_more_customers_and_a_larger_epsilon_find_more() -> None:

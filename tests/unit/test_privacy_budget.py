@@ -189,15 +189,14 @@ def test_what_is_purely_private_says_so() -> None:
     normal = fim.mine(BASKETS, rho=0.3, top=3, seed=1)  # of levelwise all is Gaussian: μ² = 2ρ
     left = (Fraction(1, 10**6) - Fraction(1, 2 * 10**6)) / (1 - Fraction(1, 2 * 10**6))
     assert normal.cost == PrivacyCost(gdp_epsilon(Fraction(6, 10), left), Fraction(1, 10**6))
-    one = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", seed=1)
+    alone: dict[str, Any] = {"top": 1, "supports": False, "seed": 1}
+    one = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", **alone)
     assert one.cost == PrivacyCost(2, 0)
     flipped = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="permute-and-flip", seed=1)
     assert flipped.cost == PrivacyCost(1, 0)
-    noisy = fim.mine(
-        BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", supports=True, seed=1
-    )
+    noisy = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", seed=1)
     assert noisy.cost.delta == Fraction(1, 10**6)
-    limited = fim.mine(BASKETS, rho=0.125, mechanism="limited-domain", seed=1)
+    limited = fim.mine(BASKETS, rho=0.125, mechanism="limited-domain", **alone)
     assert limited.cost == PrivacyCost(1, Fraction(1, 2 * 10**6))
 
 

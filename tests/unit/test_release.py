@@ -119,8 +119,16 @@ SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]
 
 
 def test_mine_with_the_defaults() -> None:
+    release = fim.mine(SHOP * 9)
+    assert release.to_dict().items() >= {"size": 2, "top": 10, "epsilon": 1, "delta": 1e-6}.items()
+    assert (release.mechanism, release.has_supports) == ("levelwise", True)
+    assert release[0].items == ("milk", "tea")
+    assert release[0].interval is not None
+
+
+def test_mine_of_one_itemset_without_its_support() -> None:
     today = datetime.date.today()
-    result = fim.mine(SHOP)
+    result = fim.mine(SHOP, top=1, supports=False)
     assert result.date in (today, datetime.date.today())
     assert result == Release(
         mechanism="limited-domain",
@@ -148,7 +156,7 @@ VISITS = pa.table(
 
 
 def test_mine_with_customers_as_the_unit() -> None:
-    assert fim.mine(VISITS, seed=1).itemsets == (Itemset(("jam", "rye")),)
+    assert fim.mine(VISITS, seed=1)[0].items == ("jam", "rye")
     result = fim.mine(VISITS, mechanism="large-margin", user="customer")
     assert result.itemsets == (Itemset(("milk", "tea")),)
     assert (result.privacy_unit, result.shortfall) == ("user", 74)
@@ -157,7 +165,7 @@ def test_mine_with_customers_as_the_unit() -> None:
 
 
 def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
-    nothing = fim.mine([["tea", "jam"]] * 5, supports=True, count=True, seed=1)
+    nothing = fim.mine([["tea", "jam"]] * 5, top=1, count=True, seed=1)
     assert nothing.abstained
     assert nothing.to_csv() == "item_1,item_2,support,lower,upper,share\n"
     assert nothing.to_arrow().column_names == ["support", "itemsets", "lower", "upper", "share"]
@@ -165,11 +173,11 @@ def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
     absolute = nothing.to_pandas(relative=False)
     assert [*absolute.columns] == ["support", "itemsets", "lower", "upper"]
     assert nothing.to_dict()["noise"] is None
-    without = fim.mine([["tea", "jam"]] * 5, supports=True, seed=1)
+    without = fim.mine([["tea", "jam"]] * 5, top=1, seed=1)
     assert without.to_csv() == "item_1,item_2,support,lower,upper\n"
     assert without.to_arrow().column_names == ["support", "itemsets", "lower", "upper"]
     universe: dict[str, Any] = {"mechanism": "exponential", "universe_size": 10**6}
-    unnamed = fim.mine([["tea", "jam"]] * 5, **universe, supports=True, count=True, seed=1)
+    unnamed = fim.mine([["tea", "jam"]] * 5, **universe, top=1, count=True, seed=1)
     assert (unnamed.abstained, unnamed.itemsets[0].items) == (False, None)
     assert unnamed.to_csv() == "item_1,item_2,support,lower,upper,share\n,,,,,\n"
     assert unnamed.to_dict()["noise"] is None

@@ -115,7 +115,7 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
     rows += [{"land": "Germany & Co", "order": -n, "item": "tea"} for n in range(1, 9)]
     lands: dict[str, Any] = {"by": "land", "segments": ["France", "Germany & Co"]}
     lands |= {"basket": "order", "item": "item"}
-    content = page(fim.mine(pa.Table.from_pylist(rows), **lands))
+    content = page(fim.mine(pa.Table.from_pylist(rows), **lands, top=1, supports=False))
     found = Markup(content)
     assert '<p class="nothing">Nothing stood out from the noise for Germany &amp' in content
     assert "fim.mine" not in found.text

@@ -202,7 +202,7 @@ with ledger:
 
 # %%
 with fim.Ledger(folder / "sales.ledger") as ledger:
-    for asked in ({"epsilon": 3}, {"seed": 1}):
+    for asked in ({"epsilon": 3.0}, {"seed": 1}):
         try:
             fim.mine(
                 sales,

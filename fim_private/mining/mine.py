@@ -55,12 +55,19 @@ def mine(
     segments: None = None,
     max_segments: None = None,
     periods: None = None,
+    with_each: None = None,
     **options: Unpack[MineOptions],
 ) -> Release: ...
 
 
 @overload
 def mine(data: object, *, periods: object, **options: Unpack[MineOptions]) -> SegmentedRelease: ...
+
+
+@overload
+def mine(
+    data: object, *, with_each: object, **options: Unpack[MineOptions]
+) -> SegmentedRelease: ...
 
 
 @overload
@@ -97,6 +104,8 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
     by: makes one release for each of segments (names, or one text with commas). They share the
         budget if a unit may count in several.
     time, period: only baskets of that period count. periods: makes one release for each of them.
+    with_items: public items that every itemset has; size counts them. with_each: makes one release
+        for each of up to 50 such items.
     ledger: a fim.Ledger. It is charged on the disk before supports are counted.
     Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if
     too little came out. With by it returns a SegmentedRelease, a mapping. With a seed a release

@@ -199,7 +199,9 @@ SOURCES: list[Sequence[str]] = [
 def seeded_answer(shop: Path) -> dict[str, Any]:
     """What one seed gives over these baskets and the catalogue of 1000."""
     asked: Any = {"mechanism": "exponential", "epsilon": 0.0005, "seed": 11}
-    release = fim.mine(BASKETS, catalogue=shop / "catalogue.csv", top=1, supports=False, **asked)
+    release: fim.Release = fim.mine(
+        BASKETS, catalogue=shop / "catalogue.csv", top=1, supports=False, **asked
+    )
     assert release.itemsets[0].items != tuple(TOP)
     return release.to_dict()
 

@@ -74,7 +74,7 @@ def test_every_question_has_a_release_under_one_budget(tmp_path: Path) -> None:
     each.save(tmp_path / "each.json")
     loaded = fim.load(tmp_path / "each.json")
     assert loaded.to_dict() == each.to_dict()
-    assert loaded["tea"].scope.with_items == ("tea",)
+    assert loaded.by_segment["tea"].scope.with_items == ("tea",)
     page = tmp_path / "page.html"
     fim.report(loaded, page)
     assert "With jam" in page.read_text()

@@ -311,7 +311,7 @@ def test_what_goes_with_a_basket() -> None:
     for basket in ({"bread"}, {"Bread", "JAM"}, "tea", {"butter", "cheese"}):
         goes = release.recommend(basket, top=9)
         items = {basket.lower()} if isinstance(basket, str) else {*map(str.lower, basket)}
-        best = {}
+        best: dict[frozenset[Any], int] = {}
         for place, (left, right) in enumerate(sides_of(rules := release.rules(min_lift=1))):
             if left <= items and not right & items:
                 best.setdefault(right, place)
@@ -331,7 +331,9 @@ def counted(named: str, **supports: int) -> fim.Release:
     """Return a release of 1,000 baskets with these supports: of named itemsets and of parts."""
     of = {key: fim.Itemset((*key,), n, (n - 16, n + 16), False) for key, n in supports.items()}
     noise = SupportNoise.of(NoiseKind.NORMAL, Fraction(64), 9)
-    release = replace(fim.mine(SHOP, **MINED), noise=noise, units=1000, units_noise=None)
+    release: fim.Release = replace(
+        fim.mine(SHOP, **MINED), noise=noise, units=1000, units_noise=None
+    )
     itemsets = tuple(of.pop(key) for key in named.split())
     return replace(release, itemsets=itemsets, parts=(*of.values(),))
 

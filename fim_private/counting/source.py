@@ -388,15 +388,48 @@ class UnknownUniverse:
 
 
 @dataclass(frozen=True)
+class Grouping:
+    """Public groups of items: purchases of an item count as purchases of its group.
+
+    Attributes:
+        members: The items that have a group.
+        group_of: The code of the group of each, (members,), -1 for none.
+    """
+
+    members: Vocabulary
+    group_of: Int32
+
+    def codes(self, codes_in: Callable[[Vocabulary], Int32]) -> Int32:
+        """Return the group of each item of the purchases, or -1: (items,).
+
+        codes_in: Returns the code of each item of the purchases in a list, or -1.
+        """
+        members = codes_in(self.members)
+        return np.where(members < 0, np.int32(-1), self.group_of[members])
+
+
+@dataclass(frozen=True)
 class Catalogue:
     """The public list of all items. Others are dropped before counting.
 
     Itemsets that nobody has are level 0.
+
+    Attributes:
+        items: The items, or their groups.
+        grouping: Which groups the items of the purchases have; None if they are listed themselves.
     """
 
     items: Vocabulary
+    grouping: Grouping | None = None
 
     is_listed = True
+
+    def only(self, items: Vocabulary) -> Catalogue:
+        """Return a catalogue of some of its items or groups."""
+        if self.grouping is None:
+            return Catalogue(items)
+        group_of = self.items.codes_in(items)[self.grouping.group_of]
+        return Catalogue(items, replace(self.grouping, group_of=group_of))
 
     def candidates(self, size: int) -> int:
         """Return C(N, size), size >= 1. Raises ParameterError for fewer than size items, or too
@@ -474,6 +507,8 @@ class ListedFirst(NamedTuple):
         """
         listed = universe.items
         codes, others = codes_in(listed), np.empty(0, dtype=np.intp)
+        if isinstance(universe, Catalogue) and universe.grouping is not None:
+            codes = universe.grouping.codes(codes_in)
         if isinstance(universe, KnownItemsets):
             others = np.flatnonzero(codes < 0)
             codes = codes.copy()

@@ -11,23 +11,26 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice, takewhile
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from fim_private.counting.source import Catalogue, Grouping
 from fim_private.dp.arguments import flag, is_whole
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown
 from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
-from fim_private.reading.labels import Item, Vocabulary, folded, item_of
+from fim_private.reading.labels import Item, folded, item_of, mixed_vocabulary
 from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
 from fim_private.reading.memory import read_whole
 from fim_private.reading.options import DIALECT, Reading
 from fim_private.reading.purchases import (
+    ItemList,
     ListColumns,
     read_catalogue,
     read_every_item,
@@ -415,9 +418,11 @@ def _check_separators(line: str, delimiter: str | None, where: str) -> None:
 _OF_A_LIST = ("catalogue_item", "catalogue_label", "catalogue_query")
 
 
-def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
+def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed] | None:
     """Return the items that are public, and what a release states of the list; None where there is
     none.
+
+    group: the column of the groups that are counted in place of items.
 
     The catalogue is what `read_item_list` takes, a release, or the path of a saved one. Raises
     ParameterError for what does not go together, and DataError for a list that cannot be read.
@@ -427,9 +432,14 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     if flag("items_are_public", run.values["items_are_public"]):
         _check_items_are_public(run)
         items = read_every_item(source_of(run.data), run.reading)
-        return items, Listed(items_are_public=True)
+        return Catalogue(items), Listed(items_are_public=True)
     named = {name: run.values[name] for name in _OF_A_LIST if run.values[name] is not None}
     item, label = _checked_columns(named, catalogue)
+    if group is not None and item in (None, group):
+        raise ParameterError(
+            f"{parameter('group')} needs {parameter('catalogue_item')}, another column of "
+            f"{parameter('catalogue')}: the items that have these groups"
+        )
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
@@ -442,10 +452,13 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         return _items_of_release(run, release, named)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
+    columns = ListColumns(item, group or label, run.all_rows.fold_case)
+    if group is not None:
+        columns = replace(columns, label_option="group")
     try:
         listed = read_item_list(
             source_of(catalogue),
-            ListColumns(item, label, run.all_rows.fold_case),
+            columns,
             named.get("catalogue_query"),
         )
     except DataError as error:
@@ -455,9 +468,22 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of "
             f"its columns in the first line)"
         ) from None
-    source = file_name(catalogue)
-    items, labels = listed.items, names_of(listed)
-    return items, Listed(source, item, label, items=len(items), names=labels)
+    stated = Listed(file_name(catalogue), item, label, group, items=len(listed.items))
+    if group is not None:
+        groups = _groups(listed)
+        return groups, replace(stated, items=len(groups.items))
+    return Catalogue(listed.items), replace(stated, names=names_of(listed))
+
+
+def _groups(listed: ItemList) -> Catalogue:
+    """Return the groups of the items of a list, as the catalogue of all that is counted."""
+    members, member_of = mixed_vocabulary([*listed.labels])
+    groups, group_of = mixed_vocabulary([*listed.labels.values()])
+    if not len(groups):
+        raise DataError(f"{parameter('group')} names a column without any group; name another")
+    ordered = np.empty(len(members), dtype=np.int32)
+    ordered[member_of] = group_of
+    return Catalogue(groups, Grouping(members, ordered))
 
 
 def _check_items_are_public(run: Run) -> None:
@@ -502,7 +528,7 @@ def _checked_columns(named: Mapping[str, str], catalogue: object) -> tuple[str |
 
 def _items_of_release(
     run: Run, release: Release | SegmentedRelease, named: Mapping[str, object]
-) -> tuple[Vocabulary, Listed]:
+) -> tuple[Catalogue, Listed]:
     """Return the items of an earlier release, and what a release states of the list."""
     if named:
         raise ParameterError(
@@ -518,7 +544,7 @@ def _items_of_release(
         )
     warn_of_seed(run, release, "catalogue", stacklevel=6)
     vocabulary = read_catalogue([*items], fold_case=run.all_rows.fold_case)
-    return vocabulary, Listed(source, release=True, items=len(vocabulary))
+    return Catalogue(vocabulary), Listed(source, release=True, items=len(vocabulary))
 
 
 def warn_of_seed(

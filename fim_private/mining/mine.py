@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Unpack, overload
 
+from fim_private.counting.source import Universe
 from fim_private.dp.arguments import flag
 from fim_private.dp.cost import at_least
 from fim_private.dp.neighbors import Neighbors
@@ -125,7 +126,8 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
         releases = [release for segment in opened for release in _releases(prepared, segment)]
     cost, zcdp = spending.total
     run.warn_of_noisy_units(cost, releases)
-    if run.reading.parts is None and not prepared.request.scope.with_each:
+    scope = prepared.request.scope
+    if run.reading.parts is None and not scope.with_each and not scope.groups:
         return replace(releases[0], charged=charged)
     stated_zcdp = None if spending.promise.budget.rho is None else zcdp
     return SegmentedRelease(tuple(releases), cost, stated_zcdp, charged)
@@ -169,23 +171,23 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
     run = Run(data, values)
     with limit_memory(run.reading.memory):
         scope = run.scope(rules=flag("rules", values["rules"]))
-        public = public_items(run)
-        if public is not None:
-            values["catalogue"], listed = public
-            scope = replace(scope, catalogue=listed)
+        levels = _levels(run, scope)
         if values["known"] is not None:
             values["known"], known_from = _known(run)
-            scope = replace(scope, known_from=known_from)
+            levels = [
+                (replace(level, known_from=known_from), universe) for level, universe in levels
+            ]
         promise = run.promise(scope)
-        scopes = _scopes_of_questions(run, scope)
-        first, *others = scopes
-        whole = request_from(values, promise, first)
-        universe = whole.public.universe
-        wholes = [whole, *(request_from(values, promise, other, universe) for other in others)]
-    segments_of_unit = 1 if run.reading.parts is None else run.reading.parts.most
-    requests = tuple(request.divided_among(segments_of_unit) for request in wholes)
+        wholes = [
+            request_from(values, promise, question, universe)
+            for level, universe in levels
+            for question in _scopes_of_questions(run, level)
+        ]
+    # In how many segments, or levels of groups, a unit counts: they share the budget.
+    shares = len(levels) if run.reading.parts is None else run.reading.parts.most
+    requests = tuple(request.divided_among(shares) for request in wholes)
     plans = tuple(map(checked_plan, requests))
-    spending = Spending("mine", promise, plans[0], recorded_request(whole), segments_of_unit)
+    spending = Spending("mine", promise, plans[0], recorded_request(wholes[0]), shares)
     return Prepared(run, requests, plans, spending)
 
 
@@ -240,7 +242,48 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     return known, KnownFrom(len(known.itemsets), source)
 
 
-_MOST_QUESTIONS = 50
+# -------------------- several requests under one budget
+
+_MOST_LEVELS, _MOST_QUESTIONS = 10, 50
+
+
+def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
+    """Return the scope and the public items of each level of groups.
+
+    Without groups there is one level, of items. None stands for what the other options say of all
+    items. Raises ParameterError for options that do not go together.
+    """
+    values = run.values
+    asked = values["group"]
+    if asked is None:
+        public = public_items(run)
+        if public is None:
+            return [(scope, None)]
+        universe, listed = public
+        values["catalogue"] = universe.items
+        return [(replace(scope, catalogue=listed), None)]
+    columns = (asked,) if isinstance(asked, str) else tuple(asked)
+    if not 0 < len({*columns}) == len(columns) <= _MOST_LEVELS:
+        raise ParameterError(
+            f"{parameter('group')} must name one to {_MOST_LEVELS} different columns"
+        )
+    given = [name for name in ("catalogue_label", "universe_size") if values[name] is not None]
+    if len(columns) > 1:
+        given += [name for name in ("by", "periods", "with_each") if values[name] is not None]
+        scope = replace(scope, groups=columns, max_segments=len(columns))
+    if given or values["items_are_public"]:
+        other = parameter(given[0] if given else "items_are_public")
+        raise ParameterError(f"give {parameter('group')} or {other}, not both")
+    levels: list[tuple[Scope, Universe | None]] = []
+    for column in columns:
+        public = public_items(run, column)
+        if public is None:
+            raise ParameterError(
+                f"{parameter('group')} goes with {parameter('catalogue')}: the table with the items"
+            )
+        universe, listed = public
+        levels.append((replace(scope, catalogue=listed), universe))
+    return levels
 
 
 def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
@@ -253,9 +296,8 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
     code_of: dict[Item, Item] = {label: item for item, label in listed.items()}
 
     def of_data(items: Iterable[Item]) -> Items:
-        if scope.fold_case:
-            items = folded_items(items)
-        return in_label_order({code_of.get(item, item) for item in items})
+        codes = {code_of.get(item, item) for item in items}
+        return in_label_order(folded_items(codes) if scope.fold_case else codes)
 
     values = run.values
     if values["with_each"] is None:
@@ -289,7 +331,7 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
         source = source.capped(public.max_basket, public.max_baskets or 1)
     first = Execution(prepared.spending.plan, source, run.randomness)
     units = first.unit_count(public=prepared.request.promise.units_are_public)
-    found = first.find_items()
+    found = None
     for request, plan in zip(prepared.requests, prepared.plans, strict=True):
         execution = replace(
             first,
@@ -297,10 +339,16 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
             with_subsets=request.target.rules,
             known=request.known_itemsets,
         )
+        if found is None or not request.scope.with_each:
+            found = execution.find_items()
         selected = execution.select(found, units)
         published = execution.publish(selected, units)
-        # A segment has its own scope; a question adds its items.
-        scope = replace(opened.scope, with_items=request.scope.with_items)
+        # A segment has its own scope; a question adds its items, and a level its groups.
+        scope = replace(
+            opened.scope,
+            with_items=request.scope.with_items,
+            catalogue=request.scope.catalogue,
+        )
         release = _release(prepared, request, replace(opened, scope=scope), published)
         capped = request.target.min_support is not None and len(selected) >= request.target.top
         yield replace(release, capped=capped)

@@ -320,6 +320,16 @@ class MineOptions(
 class AllMineOptions(MineOptions, total=False):
     """The options of `mine`: also segments, periods or items that each have a release."""
 
+    group: Annotated[
+        object,
+        public(
+            "With --catalogue-item: the column of groups, such as category, that are counted in "
+            "place of items. Small shops find more of them. Repeat it for several levels: each has "
+            "its own release, all under one budget.",
+            "COLUMN",
+            typed=list[str],
+        ),
+    ]
     with_each: Annotated[
         object,
         asked(

@@ -191,15 +191,17 @@ class ListColumns:
 
     Attributes:
         item: The column of items; None for the only column, or the one of such a name.
-        label: The column of their labels, if there is one.
+        label: The column of their labels or groups, if there is one.
         fold_case: As in `read_transactions`.
         advice: What an error advises if the column of items is not clear.
+        label_option: The option that names the column of labels.
     """
 
     item: str | None = None
     label: str | None = None
     fold_case: bool = False
     advice: str = f"say with {parameter('catalogue_item')} which one is of items, or {_ALONE}"
+    label_option: str = "catalogue_label"
 
     def of_file(self, file: File) -> Vocabulary:
         """Return the items in a file."""
@@ -224,7 +226,7 @@ class ListColumns:
         _check_column(source, "catalogue_item", item)
         names = [item]
         if label is not None:
-            _check_column(source, "catalogue_label", label)
+            _check_column(source, self.label_option, label)
             names.append(label)
         arrays = [*source.values(names)]
         items = (columns[0] for columns in arrays)

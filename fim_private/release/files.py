@@ -104,10 +104,12 @@ class Published(Tabular):
 
     @property
     def part(self) -> str:
-        """What each of several releases is of: a "segment", a "period" or an "item"."""
+        """What each of several releases is of: a "segment", a "period", an "item" or a "level"."""
         first, *_ = self.by_segment.values()
         if first.scope.with_each:
             return "item"
+        if first.scope.groups:
+            return "level"
         return "period" if first.scope.by is None else "segment"
 
     @abstractmethod

@@ -294,17 +294,19 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
 def plain_segments(segmented: AnyRelease, *, everything: bool = False) -> JsonObject:
     """Return a SegmentedRelease as plain values, in the order of SEGMENTED_KEYS."""
     releases = [plain_values(release, everything=everything) for release in segmented.releases]
-    # The excluded items are the same in all of them, and perhaps many.
-    excluded = [release.pop("exclude", None) for release in releases]
-    asked_about = [release.pop("with_each", None) for release in releases]
-    unordered = _common(segmented) | {
-        "by": segmented.by,
-        "segments": [*segmented],
-        "max_segments": segmented.max_segments,
-        "exclude": excluded[0],
-        "with_each": asked_about[0],
-        "releases": releases,
-    }
+    # These lists are the same in all of them, and perhaps long.
+    names = ("exclude", "with_each", "groups")
+    common, *_ = [{name: release.pop(name, None) for name in names} for release in releases]
+    unordered = (
+        _common(segmented)
+        | common
+        | {
+            "by": segmented.by,
+            "segments": [*segmented],
+            "max_segments": segmented.max_segments,
+            "releases": releases,
+        }
+    )
     return {name: unordered[name] for name in SEGMENTED_KEYS if unordered[name] is not None}
 
 

@@ -197,9 +197,11 @@ class Release(Published):
 
     @property
     def heading(self) -> str:
-        """What stands above it, of several: the column and the segment, the period, or the item."""
+        """What stands above it, of several: the column and the segment, period, item or level."""
         if self.scope.with_each:
             return f"With {printable(self.scope.part or '')}"
+        if self.scope.groups:
+            return f"By {printable(self.scope.part or '')}"
         if self.scope.by is None:
             return printable(self.scope.period or "")
         return printable(f"{self.scope.by} {self.scope.segment}")

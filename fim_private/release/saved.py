@@ -107,7 +107,7 @@ def _segmented(raw: JsonObject) -> SegmentedRelease:
     values = _checked(raw, forms.SEGMENTED_KEYS)
     if not values["releases"]:
         raise _FieldError("releases", "must not be empty")
-    common = {name: raw.get(name, []) for name in ("exclude", "with_each")}
+    common = {name: raw.get(name, []) for name in ("exclude", "with_each", "groups")}
     releases = []
     for place, fields in enumerate(values["releases"]):
         with _inside(f"releases[{place}]"):

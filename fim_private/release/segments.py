@@ -52,10 +52,14 @@ class SegmentedRelease(Published, Mapping[str, Release]):
 
     @property
     def by(self) -> str:
-        """The column of segments, or of times; "with_items" if each release is of an item."""
+        """The column of segments, or of times; else the option whose values have a release each:
+        "with_items" or "group".
+        """
         scope = self.releases[0].scope
         if scope.with_each:
             return "with_items"
+        if scope.groups:
+            return "group"
         return scope.by or scope.time or ""
 
     @property
@@ -107,6 +111,8 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         names = ", ".join(self)
         if self.part == "item":
             scope = replace(first.scope, with_items=())
+        elif self.part == "level":
+            scope = replace(first.scope, catalogue=None)
         elif self.part == "segment":
             scope = replace(first.scope, segment=names)
         else:
@@ -135,8 +141,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     def title(self) -> str:
         """What was released, in words."""
         itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
+        parts = words.number_of(len(self), self.part)
         if self.part == "item":
-            return f"{itemsets} with {words.number_of(len(self), self.part)}"
+            return f"{itemsets} with {parts}"
+        if self.part == "level":
+            return f"{itemsets} of {parts} of groups"
         return f"{itemsets} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
 
     def to_dict(self, *, whole: bool = False) -> JsonObject:

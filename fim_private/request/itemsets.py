@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fim_private.counting.source import Catalogue, SupportSource
+from fim_private.counting.source import UNKNOWN, Catalogue, SupportSource, Universe
 from fim_private.display import JsonObject, printable
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.labels import (
@@ -141,9 +141,17 @@ def subsets_of(itemsets: Collection[Items]) -> list[Items]:
     return sorted(subsets.values(), key=len)
 
 
-def supports_of(itemsets: GivenItemsets, source: SupportSource) -> list[int]:
-    """Return how many units have each of the itemsets: (k,). These must not be released."""
-    items = source.items(Catalogue(itemsets.vocabulary))
+def supports_of(
+    itemsets: GivenItemsets, source: SupportSource, universe: Universe = UNKNOWN
+) -> list[int]:
+    """Return how many units have each of the itemsets: (k,). These must not be released.
+
+    universe: a catalogue whose groups the itemsets are made of, if it has groups.
+    """
+    catalogue = Catalogue(itemsets.vocabulary)
+    if isinstance(universe, Catalogue):
+        catalogue = universe.only(itemsets.vocabulary)
+    items = source.items(catalogue)
     supports: dict[tuple[int, ...], int] = {}
     singles = [codes for codes in itemsets.codes if len(codes) == 1]
     if singles:
@@ -201,6 +209,8 @@ class Listed:
     items: how many it has; None with items_are_public, for how many the data has is not released.
     source: the name of its file, without folders; None where it came from memory. item, label: its
     columns of items and of their labels.
+    group: the column of their groups, which take the place of items; then items says how many there
+    are.
     release: whether it is the items of an earlier release. items_are_public: whether it is all
     items of the data, by the caller's choice. codes: each label that the release shows, with the
     item of the data that it stands for. names: those of the whole list, by item; of a request.
@@ -209,6 +219,7 @@ class Listed:
     source: str | None = None
     item: str | None = None
     label: str | None = None
+    group: str | None = None
     release: bool = False
     items_are_public: bool = False
     codes: tuple[tuple[str, Item], ...] = ()
@@ -231,6 +242,13 @@ class Listed:
             listing = "an earlier release" if self.release else "a list"
             return f"Items were listed publicly: {listing} of {number}."
         source = "a table" if self.source is None else printable(self.source)
+        if self.group is not None:
+            source = "a table" if self.source is None else printable(self.source)
+            return (
+                f"Items count as their groups, by a public list ({source}, column "
+                f"{printable(self.group)!r}): {number.replace('item', 'group')}. Items without one "
+                f"are left out."
+            )
         columns = "" if self.item is None else f", column {printable(self.item)!r}"
         names = "" if self.label is None else f", named by column {printable(self.label)!r}"
         earlier = "the earlier release " if self.release else ""

@@ -39,6 +39,7 @@ class Scope:
         with_items: The public items that every itemset sought has.
         with_each: The items that are asked about together, each in a release of its own.
         exclude: The items that are left out.
+        groups: The columns of groups that are released together, each in a release of its own.
         min_basket: Baskets of fewer different items (without those left out) count as empty.
         together: "user" if it is enough that a user had all of an itemset in several baskets.
         by: The column of segments.
@@ -61,6 +62,7 @@ class Scope:
     with_items: tuple[Item, ...] = ()
     with_each: tuple[Item, ...] = ()
     exclude: tuple[Item, ...] = ()
+    groups: tuple[str, ...] = ()
     min_basket: int | None = None
     together: str = BASKET
     by: str | None = None
@@ -115,7 +117,12 @@ class Scope:
 
     @property
     def part(self) -> str | None:
-        """The segment, period or item that this is of; None if it is of all purchases."""
+        """The segment, period, item or level of groups that this is of.
+
+        It is None for all purchases.
+        """
+        if self.groups and self.catalogue is not None:
+            return self.catalogue.group
         if self.with_each:
             return ", ".join(map(item_name, self.with_items))
         return self.period if self.segment is None else self.segment
@@ -166,6 +173,7 @@ class Scope:
             "with_items": [*self.with_items],
             "with_each": [*self.with_each],
             "exclude": [*self.exclude],
+            "groups": [*self.groups],
             "catalogue": self.catalogue and self.catalogue.to_dict(),
             "known_from": self.known_from and self.known_from.to_dict(),
         }
@@ -184,6 +192,8 @@ class Scope:
             items = vars(self)[name]
             if items:
                 recorded[name] = len(items)
+        if self.catalogue is not None and self.catalogue.group is not None:
+            recorded["groups"] = max(len(self.groups), 1)
         if self.items_are_public:
             recorded["items_are_public"] = True
         return recorded
@@ -233,6 +243,11 @@ class Scope:
             yield self.catalogue.sentences()
         if self.with_items:
             yield f"Only itemsets{self.with_in_words} were sought: a public choice."
+        if self.groups:
+            yield (
+                f"{len(self.groups)} levels of groups were counted: each has "
+                f"1/{len(self.groups)} of the budget."
+            )
         if self.with_each:
             yield (
                 f"{len(self.with_each):,} items were asked about together: the budget for counting "

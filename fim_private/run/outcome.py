@@ -236,7 +236,8 @@ class Execution:
         besides = [*chain(*self._besides(itemsets))]
         if besides:
             itemsets += besides
-            supports += supports_of(GivenItemsets.of(besides), self.source)
+            universe = self.plan.selections[0].universe
+            supports += supports_of(GivenItemsets.of(besides), self.source, universe)
         # It is public by now how many itemsets came out, so the noise is for these alone.
         measurement = self.measure(itemsets, supports, units)
         estimates, clear = self._clear_ones(measurement, named)

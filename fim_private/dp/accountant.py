@@ -112,7 +112,7 @@ class Step:
         return 2 * Fraction(self.rho or 0)
 
     def divided_by(self, questions: int) -> Step:
-        """Return what it spends on each of several questions, in Gaussian privacy."""
+        """Return what it spends on each of several questions, if they share μ²."""
         if self.mu_squared is None:
             return self
         return replace(self, mu_squared=Exact(self.mu_squared / questions))

@@ -322,7 +322,7 @@ class Levelwise:
         level = level.first(self._items_that_go_on(level))
         noisy = noisy.first(len(level.sets))
         known_sets = _with_subsets(self.known.itemsets, noisy.codes)
-        paired = level.first(self._items_to_pair(level, len(known_sets.get(1, ()))))
+        paired = level.first(self._items_to_pair(level, noisy.budget, len(known_sets.get(1, ()))))
         levels = noisy.first(len(paired.sets)).levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
@@ -341,19 +341,22 @@ class Levelwise:
         in_doubt = counted.doubtful(places)
         return noisy.named(counted.pool.at(places), in_doubt)
 
-    def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
+    def _items_to_pair(self, found: WeightedItemsets, budget: GaussianBudget, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
 
         An item does if the pair that it would make by chance with the most frequent item is not
         lost in the noise of the pairs. More items would make all pairs of a user weigh less.
 
-        known: how many of the items, which come first, are public and go on in any case.
+        Args:
+            found: The items that go on.
+            budget: The budget of the steps that follow.
+            known: How many of the items, which come first, are public and go on in any case.
         """
         recipe, weights = self.recipe, np.maximum(found.weights, 0)
         fewest, most = recipe.fewest_paired + known, recipe.most_paired + known
         if len(weights) <= fewest or not recipe.levels:
             return min(len(weights), most)
-        noise = sqrt(self.budget.variance(recipe.levels[0], 1))
+        noise = sqrt(budget.variance(recipe.levels[0], 1))
         # Known items come first, however little they weigh.
         total = np.maximum(np.cumsum(weights), found.deviation)
         by_chance = weights.max() * weights / total

@@ -183,8 +183,14 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
             for level, universe in levels
             for question in _scopes_of_questions(run, level)
         ]
-    # In how many segments, or levels of groups, a unit counts: they share the budget.
-    shares = len(levels) if run.reading.parts is None else run.reading.parts.most
+    shares = 1 if run.reading.parts is None else run.reading.parts.most
+    if wholes[0].scope.groups and wholes[0].mechanism.composed:
+        # Levels of groups share μ², as the steps of one plan do.
+        wholes = [
+            replace(whole, target=replace(whole.target, levels=len(levels))) for whole in wholes
+        ]
+    elif wholes[0].scope.groups:
+        shares = len(levels)
     requests = tuple(request.divided_among(shares) for request in wholes)
     plans = tuple(map(checked_plan, requests))
     spending = Spending("mine", promise, plans[0], recorded_request(wholes[0]), shares)
@@ -270,7 +276,7 @@ def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
     given = [name for name in ("catalogue_label", "universe_size") if values[name] is not None]
     if len(columns) > 1:
         given += [name for name in ("by", "periods", "with_each") if values[name] is not None]
-        scope = replace(scope, groups=columns, max_segments=len(columns))
+        scope = replace(scope, groups=columns)
     if given or values["items_are_public"]:
         other = parameter(given[0] if given else "items_are_public")
         raise ParameterError(f"give {parameter('group')} or {other}, not both")
@@ -377,7 +383,7 @@ def _release(prepared: Prepared, request: Request, opened: Opened, published: Ou
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
         # Advice on one of several segments would speak of its part of the budget.
-        request=request if scope.max_segments == 1 and not scope.with_each else None,
+        request=None if scope.part is not None else request,
         with_parts=target.rules,
     )
 

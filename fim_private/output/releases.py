@@ -351,7 +351,9 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     verb = "comes" if sought == 1 else "come"
     questions = len(prepared.requests)
     if questions > 1:
-        kinds = itemsets_of(request.target.sizes, sought) + f" with each of {questions:,} items"
+        kinds = f"{itemsets_of(request.target.sizes, sought)} with each of {questions:,} items"
+    if request.scope.groups:
+        kinds = f"{itemsets_of(request.target.sizes, sought)} of each of {questions} levels"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."
     if plan.target.most_supports > 1 and request.supports_share:
         yield (

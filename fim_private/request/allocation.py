@@ -335,7 +335,7 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     run = levelwise(
         sought,
         request.budget,
-        part=request.search_share,
+        part=request.search_share / target.levels,
         keep_all=target.keep_all,
         threshold=target.min_support is not None,
         known=target.known,

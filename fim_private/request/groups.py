@@ -50,7 +50,9 @@ class Target:
         rules: Whether the supports of all subsets are released too.
         keep_all: Whether itemsets stay that do not stand out from the noise.
         count: Whether the number of units is asked for, or needed.
-        questions: How many questions share the budget, each about another required item.
+        questions: How many questions share the items found, and the budget of all other steps. Each
+            is about another required item.
+        levels: How many levels of groups share the budget of all steps.
     """
 
     sizes: tuple[int, ...] = (defaults.SIZE,)
@@ -62,6 +64,7 @@ class Target:
     keep_all: bool = False
     count: bool = False
     questions: int = 1
+    levels: int = 1
 
     @property
     def sought(self) -> int:

@@ -134,9 +134,11 @@ class ReleasePlan:
 
     @property
     def supports(self) -> Step | None:
-        """The step for the supports of one question; None if none are released."""
+        """The step for the supports of one question at one level; None if none are released."""
         step = self.step("supports")
-        return None if step is None else step.divided_by(self.target.questions)
+        if step is None:
+            return None
+        return step.divided_by(self.target.questions * self.target.levels)
 
     def noise(self, count: int) -> SupportNoise | None:
         """Return the noise on each of `count` supports, >= 1; None if none are released."""

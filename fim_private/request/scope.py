@@ -245,8 +245,8 @@ class Scope:
             yield f"Only itemsets{self.with_in_words} were sought: a public choice."
         if self.groups:
             yield (
-                f"{len(self.groups)} levels of groups were counted: each has "
-                f"1/{len(self.groups)} of the budget."
+                f"{len(self.groups)} levels of groups were counted: each has an equal part of the "
+                f"budget."
             )
         if self.with_each:
             yield (

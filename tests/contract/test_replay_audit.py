@@ -98,7 +98,8 @@ class Ask:
     @property
     def known(self) -> set[str]:
         """The items that are public."""
-        itemsets = (*self.asked.get("known", ()), self.asked.get("with_items", ()))
+        asked_about = (self.asked.get("with_items", ()), self.asked.get("with_each", ()))
+        itemsets = (*self.asked.get("known", ()), *asked_about)
         return {item for itemset in itemsets for item in itemset}
 
     @property
@@ -164,6 +165,17 @@ FREE: dict[str, Any] = {"size": "1-3", "top": 155, "union": True}
 RULES: dict[str, Any] = {"size": "1-2", "top": 64, "union": True, "rules": True}
 PAIRS: dict[str, Any] = {"size": 2, "top": 49, "supports": True}
 WITH_AB: dict[str, Any] = {**BY_LEVELS, "with_items": ["a", "b"]}
+# Kinds of two letters, and sorts of one. What two units of other letters have is of other kinds.
+GROUPED: dict[str, Any] = {
+    "catalogue": pa.table(
+        {
+            "letter": LISTED,
+            "kind": [f"kind {(number + 1) // 2}" for number in range(len(LISTED))],
+            "sort": [f"sort {letter}" for letter in LISTED],
+        }
+    ),
+    "catalogue_item": "letter",
+}
 LOOSE: dict[str, Any] = {"epsilon": 100, "delta": 1e-5}
 FRANCE = "country = 'FR'"
 ASKS = [
@@ -199,6 +211,8 @@ ASKS = [
     *asks("with a and b, rules", size="3-4", top=49, union=True, rho=20, rules=True, **WITH_AB),
     *asks("users' with a", size="2-3", top=49, with_items=["a"], **USER, **LOOSE),
     *asks("users' with a, listed", size=2, top=49, with_items=["a"], catalogue=LISTED, **USER),
+    *asks("with each of a and h", size=2, top=49, with_each=["a", "h"], **BY_LEVELS),
+    *asks("two levels", size=2, top=10, group=["kind", "sort"], **BY_LEVELS, **GROUPED),
     *asks("users' with a, known", size=2, top=49, with_items=["a"], known=KNOWN, **USER),
     *asks("united with a, least", with_items=["a"], size=2, together="user", **LEAST),
     *asks("users' least", size="1-3", **LEAST),
@@ -282,7 +296,8 @@ def test_no_neighbour_uses_more_than_the_budget_and_one_nearly_all_of_it(ask: As
     # Beside known itemsets that nobody has, some are found by the first count: no unit has all. And
     # with little noise the second count has room for more than any unit has. Two units with the
     # same required items are not as far apart as two units can be where items are found.
-    has_room = not {"known", "with_items"}.isdisjoint(ask.asked) or "one scale" in ask.name
+    roomy = {"known", "with_items", "with_each"}
+    has_room = not roomy.isdisjoint(ask.asked) or "one scale" in ask.name
     is_looser = has_room and ask.asked["neighbors"] == "replace-one"
     assert audit(ask) >= (Fraction(7, 10) if is_looser else NEARLY)
 

@@ -280,14 +280,20 @@ def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
     if given or values["items_are_public"]:
         other = parameter(given[0] if given else "items_are_public")
         raise ParameterError(f"give {parameter('group')} or {other}, not both")
-    levels: list[tuple[Scope, Universe | None]] = []
+    catalogues = []
     for column in columns:
         public = public_items(run, column)
         if public is None:
             raise ParameterError(
                 f"{parameter('group')} goes with {parameter('catalogue')}: the table with the items"
             )
-        universe, listed = public
+        catalogues.append(public)
+    levels: list[tuple[Scope, Universe | None]] = []
+    for place, (universe, listed) in enumerate(catalogues):
+        coarser = [catalogue for catalogue, _ in catalogues[place + 1 :]]
+        if coarser:
+            within = tuple(universe.groups_within(coarser[0]).items())
+            listed = replace(listed, within=within)
         levels.append((replace(scope, catalogue=listed), universe))
     return levels
 

@@ -91,6 +91,12 @@ def page(
         _Segment(segment, (rules or {}).get(name), number * bool(name))
         for number, (name, segment) in enumerate(releases.items(), 1)
     ]
+    if release.part == "level":
+        finer = [None, *(segment.release for segment in segments)]
+        segments = [
+            replace(segment, finer=of_finer)
+            for segment, of_finer in zip(segments, finer, strict=False)
+        ]
     trend = None
     have_shares = all(segment.has_shares for segment in releases.values())
     if release.part == "period" and len(releases) > 1 and have_shares:
@@ -199,11 +205,13 @@ class _Segment:
         release: The release.
         rules: Its rules, if any were made.
         number: Which of several it is, from 1; 0 for the only one.
+        finer: The release of the next finer level of groups, if there is one.
     """
 
     release: Release
     rules: Rules | None
     number: int
+    finer: Release | None = None
 
     @property
     def heading(self) -> str:
@@ -233,6 +241,18 @@ class _Segment:
     def itemsets(self) -> Sequence[Itemset]:
         """The itemsets of the release."""
         return self.release.itemsets
+
+    def parts_of(self, itemset: Itemset) -> Sequence[Itemset]:
+        """Return the itemsets of the next finer level of groups that lie within this one."""
+        if self.finer is None or self.finer.scope.catalogue is None:
+            return []
+        parent = dict(self.finer.scope.catalogue.within)
+        whole = {*(itemset.items or ())}
+        return [
+            part
+            for part in self.finer
+            if part.items and {parent.get(group) for group in part.items} == whole
+        ]
 
     @property
     def is_pooled(self) -> bool:

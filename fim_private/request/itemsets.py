@@ -213,7 +213,8 @@ class Listed:
     are.
     release: whether it is the items of an earlier release. items_are_public: whether it is all
     items of the data, by the caller's choice. codes: each label that the release shows, with the
-    item of the data that it stands for. names: those of the whole list, by item; of a request.
+    item of the data that it stands for. within: each group that the release shows, with its group
+    of the next level. names: those of the whole list, by item; of a request.
     """
 
     source: str | None = None
@@ -223,12 +224,14 @@ class Listed:
     release: bool = False
     items_are_public: bool = False
     codes: tuple[tuple[str, Item], ...] = ()
+    within: tuple[tuple[Item, Item], ...] = ()
     items: int | None = None
     names: Mapping[Item, str] = field(default_factory=dict, compare=False, repr=False)
 
     def to_dict(self) -> JsonObject:
         """Return plain values; what does not hold has no key."""
-        values = vars(self) | {"codes": dict(self.codes), "names": None}
+        values = vars(self) | {"codes": dict(self.codes), "within": dict(self.within)}
+        values["names"] = None
         return {name: value for name, value in values.items() if value}
 
     def sentences(self) -> str:
@@ -272,7 +275,9 @@ class Listed:
         """
         items = {item for itemset in itemsets for item in itemset.items or ()}
         named = in_label_order(items & {*self.names})
-        return replace(self, names={}, codes=tuple((self.names[item], item) for item in named))
+        codes = tuple((self.names[item], item) for item in named)
+        within = tuple((group, parent) for group, parent in self.within if group in items)
+        return replace(self, names={}, codes=codes, within=within)
 
     def coded(self, items: Collection[Item]) -> Items:
         """Return the items of the data for which the names of a release stand."""

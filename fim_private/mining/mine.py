@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Unpack, overload
@@ -57,6 +57,7 @@ def mine(
     max_segments: None = None,
     periods: None = None,
     with_each: None = None,
+    group: str | None = None,
     **options: Unpack[MineOptions],
 ) -> Release: ...
 
@@ -69,6 +70,12 @@ def mine(data: object, *, periods: object, **options: Unpack[MineOptions]) -> Se
 def mine(
     data: object, *, with_each: object, **options: Unpack[MineOptions]
 ) -> SegmentedRelease: ...
+
+
+@overload
+def mine(
+    data: object, *, group: Sequence[str], **options: Unpack[MineOptions]
+) -> Release | SegmentedRelease: ...
 
 
 @overload
@@ -107,6 +114,7 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
     time, period: only baskets of that period count. periods: makes one release for each of them.
     with_items: public items that every itemset has; size counts them. with_each: makes one release
         for each of up to 50 such items.
+    group: columns of catalogue, whose groups take the place of items. Several make one release each.
     ledger: a fim.Ledger. It is charged on the disk before supports are counted.
     Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if
     too little came out. With by it returns a SegmentedRelease, a mapping. With a seed a release

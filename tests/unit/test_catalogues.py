@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import polars as pl
@@ -364,3 +364,62 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
     assert "product list" not in render_table(release, Screen(), advise=False) + str(
         release.to_dict()
     )
+
+
+# -------------------- groups in place of items
+
+GROUPS = pd.DataFrame(
+    {
+        "sku": ["cola", "ale", "crisps", "nuts", "soap", "rope"],
+        "kind": ["soft", "beer", "salty", "salty", "bath", None],
+        "area": ["drinks", "drinks", "snacks", "snacks", "home", "home"],
+    }
+)
+BOUGHT = [("cola", "crisps", "rope")] * 900 + [("ale", "nuts", "crisps")] * 600 + [("soap",)] * 500
+ALIKE: dict[str, Any] = {"size": 2, "top": 2, "epsilon": 100, "seed": 1}
+BY_GROUP: dict[str, Any] = {"catalogue": GROUPS, "catalogue_item": "sku", **ALIKE}
+
+
+def test_purchases_of_an_item_count_as_those_of_its_group() -> None:
+    release = fim.mine(BOUGHT, group="kind", **BY_GROUP | {"top": 2, "rules": True})
+    assert [itemset.items for itemset in release] == [("salty", "soft"), ("beer", "salty")]
+    groups = {row.sku: row.kind for row in GROUPS.dropna().itertuples()}
+    joined = [{groups[item] for item in basket if item in groups} for basket in BOUGHT]
+    listed = [*groups.values()]
+    asked: dict[str, Any] = {**ALIKE, "rules": True, "catalogue": listed}
+    assert release.itemsets == fim.mine(joined, **asked).itemsets
+    assert release.parts == fim.mine(joined, **asked).parts
+    assert any("column 'kind'): 4 groups." in line for line in release.rows_read)
+
+
+def test_levels_of_groups_share_one_budget(tmp_path: Path) -> None:
+    asked = BY_GROUP | {"mechanism": "levelwise", "epsilon": 3}
+    both = cast(fim.SegmentedRelease, fim.mine(BOUGHT, group=["kind", "area"], **asked))
+    assert {name: release[0].items for name, release in both.items()} == {
+        "kind": ("salty", "soft"),
+        "area": ("drinks", "snacks"),
+    }
+    one = fim.mine(BOUGHT, group="kind", **asked)
+    assert both.cost == one.cost
+    assert both["kind"].shares == one.shares
+    widths = [release.noise.half_width for release in (both["kind"], one) if release.noise]
+    assert widths[0] == pytest.approx(2**0.5 * widths[1], rel=0.2)
+    both.save(tmp_path / "both.json")
+    loaded = fim.load(tmp_path / "both.json")
+    assert loaded.to_dict() == both.to_dict()
+    assert "salty and soft: " in page(cast(fim.SegmentedRelease, loaded))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"group": "size"}, "has no column 'size': name another with group"),
+        ({"group": "kind", "catalogue_item": None}, "group needs catalogue_item"),
+        ({"group": ["kind", "kind"]}, "group must name one to 10 different columns"),
+        ({"group": "kind", "catalogue_label": "area"}, "give group or catalogue_label, not both"),
+        ({"group": ["kind", "area"], "with_each": ["soft"]}, "give group or with_each, not both"),
+    ],
+)
+def test_groups_that_cannot_be_counted_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises((fim.DataError, fim.ParameterError), match=said):
+        fim.mine(BOUGHT, **BY_GROUP | asked)

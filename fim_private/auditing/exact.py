@@ -72,11 +72,13 @@ def decay(rate: Fraction, distance: int) -> Decimal:
 
 
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
-    """Return P(Z >= k) for discrete Laplace noise of that scale > 0: docs/privacy.md, (1)."""
-    with localcontext(DIGITS):
-        if k <= 0:
-            return 1 - laplace_tail(scale, 1 - k)
-        return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
+    """Return P(Z >= k) for discrete Laplace noise of that scale > 0, in the current context.
+
+    Source: docs/privacy.md, (1).
+    """
+    if k <= 0:
+        return 1 - laplace_tail(scale, 1 - k)
+    return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
@@ -389,7 +391,7 @@ def random_pairs(
     def some(least: int, largest: int) -> str:
         count = least + randomness.below(largest - least + 1)
         return "".join(
-            NAMES[i] for i in distinct_integers(len(NAMES), count, randomness=randomness)
+            NAMES[i] for i in distinct_integers(len(NAMES), count, randomness)
         )[:most]
 
     centres = (0, 1, *scales, *(scale // 2 for scale in scales))
@@ -406,18 +408,6 @@ def random_pairs(
 def _levels(counts: Counts) -> tuple[Level, ...]:
     """Return the levels (support, multiplicity) of itemsets, descending, without support 0."""
     return tuple(sorted(Counter(filter(None, counts.values())).items(), reverse=True))
-
-
-def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
-    """Return the probabilities by name: the itemsets of a level share its probability equally."""
-    tied = list(counts.values())
-    with localcontext(DIGITS):
-        named = {
-            n: shares[c] / tied.count(c)
-            for n, c in counts.items()
-            if c in shares and (c or universe)
-        }
-    return {**named, None: shares.get(None, _ZERO)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,7 +431,18 @@ class Setting:
 
     def itemsets(self, counts: Counts) -> Outcomes:
         """Return the output distribution by name."""
-        return _named(self.shares(_levels(counts)), counts, self.universe)
+        return self._named(self.shares(_levels(counts)), counts)
+
+    def _named(self, shares: Shares, counts: Counts) -> Outcomes:
+        """Return the probabilities by name: the itemsets of a level share its probability."""
+        tied = list(counts.values())
+        with localcontext(DIGITS):
+            named = {
+                name: shares[support] / tied.count(support)
+                for name, support in counts.items()
+                if support in shares and (support or self.universe)
+            }
+        return {**named, None: shares.get(None, _ZERO)}
 
     @cached_property
     def stops(self) -> Callable[[tuple[Level, ...]], Stops]:
@@ -488,7 +489,7 @@ class Setting:
         """Return the distribution, by name, of the large margin's draw at a rank."""
         assert isinstance(self.mechanism, LargeMargin)
         spectrum = SupportSpectrum(_levels(counts), universe_size=self.universe)
-        return _named(draw(self.mechanism, spectrum, rank), counts, self.universe)
+        return self._named(draw(self.mechanism, spectrum, rank), counts)
 
     def excess_range(self, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
         """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do
@@ -512,7 +513,7 @@ class Setting:
         candidates = {
             name: counts[name] for name in able[: getattr(self.mechanism, "max_rank", None)]
         }
-        return _named(self.shares(_levels(counts)), candidates, self.universe)
+        return self._named(self.shares(_levels(counts)), candidates)
 
 
 def _change(p: Outcomes, q: Outcomes) -> Decimal:

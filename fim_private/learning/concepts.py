@@ -117,7 +117,7 @@ def learn_threshold(
         pieces = [
             piece._replace(start=piece.start + piece.length // 2, length=1) for piece in pieces
         ]
-    return draw(pieces, wrong, rate, randomness=randomness)
+    return draw(pieces, wrong, rate, randomness)
 
 
 def learn_box(
@@ -215,4 +215,4 @@ def _cut(
     distances = [max(piece.below - rank, rank - (total - piece.above), 0) for piece in inner]
     distances.append(max(total - rank, 0))
     pieces = [*inner, Piece(last, 1, total, 0)]
-    return draw(pieces, distances, rate, randomness=randomness)
+    return draw(pieces, distances, rate, randomness)

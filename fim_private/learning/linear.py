@@ -243,7 +243,7 @@ def train_linear(
     if least_rows is None:
         least_rows = len(table)
         if relation is Neighbors.ADD_REMOVE:
-            noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
+            noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness)
             least_rows = max(1, least_rows + noise)
             exact -= _COUNTED * exact
     weights = descend(signed, strength, taken, least_rows)
@@ -324,7 +324,7 @@ def noisy(
     length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
     # the sum of all changes, in steps
     apart = math.ceil(_root(len(weights)) * length * (1 << grid))
-    noise = discrete_laplace(apart / epsilon, len(weights), randomness=randomness).tolist()
+    noise = discrete_laplace(apart / epsilon, len(weights), randomness).tolist()
     steps_of_grid = map(operator.add, weights, noise)
     return LinearClassifier(tuple(Fraction(step, 1 << grid) for step in steps_of_grid))
 

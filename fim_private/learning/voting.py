@@ -399,13 +399,13 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     """
     offsets = np.arange(data.stored + 1) if data.unit_offsets is None else data.unit_offsets
     first, number = offsets[:-1], np.diff(offsets)
-    lots = uniform_integers(count, len(first), randomness=randomness)
+    lots = uniform_integers(count, len(first), randomness)
     units = np.lexsort((_keys(len(lots), randomness), lots))
     ends = np.cumsum(np.bincount(lots, minlength=count)).tolist()
     blank = np.zeros(count, dtype=np.int64)
     for done in range(0, data.blank, _LOTS_AT_ONCE):
         blank_lots = uniform_integers(
-            count, min(_LOTS_AT_ONCE, data.blank - done), randomness=randomness
+            count, min(_LOTS_AT_ONCE, data.blank - done), randomness
         )
         blank += np.bincount(blank_lots, minlength=count)
     basket_key = _keys(data.stored, randomness) if data.by_user else None

@@ -38,7 +38,6 @@ from fim_private.dp.noise import (
     discrete_laplace_integer,
     geometric,
 )
-from fim_private.dp.parameters import exact_delta
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
@@ -529,7 +528,7 @@ class TightMargin(RankCapped):
         (docs/privacy.md, equation (8)). In floating point, as only utility depends on it.
         """
         choice, step = float(self.rate), float(self.noise.step_rate)
-        tail = math.log(float(exact_delta(self.delta)))
+        tail = math.log(self.cost.delta)
         return _remembered(_tight_threshold, choice, step, tail)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:

@@ -1,5 +1,3 @@
 """How long the tests wait before they call something hung: no bound on speed."""
 
-from __future__ import annotations
-
 PATIENCE = 300.0  # seconds; runners share their cores, and what takes 2 s alone has taken 30

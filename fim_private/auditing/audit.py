@@ -5,8 +5,6 @@ outcomes o, in both directions. It is good to thirty digits, so that pure privac
 0, not with rounding.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace

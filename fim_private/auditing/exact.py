@@ -5,8 +5,6 @@ audited as it is. The rest is done here once more. Infinite sums are in closed f
 bounds how far a divergence is off.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -390,9 +388,7 @@ def random_pairs(
 
     def some(least: int, largest: int) -> str:
         count = least + randomness.below(largest - least + 1)
-        return "".join(
-            NAMES[i] for i in distinct_integers(len(NAMES), count, randomness)
-        )[:most]
+        return "".join(NAMES[i] for i in distinct_integers(len(NAMES), count, randomness))[:most]
 
     centres = (0, 1, *scales, *(scale // 2 for scale in scales))
     for _ in range(trials):

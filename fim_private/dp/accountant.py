@@ -4,8 +4,6 @@ The guarantee of a release, its JSON, the entry of a ledger and the sums of a ye
 Only the privacy map for OpenDP, which has to answer for any distance, adds up costs itself.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ Nothing rests on floating point: rows, weights and slopes are whole numbers, eac
 (docs/privacy.md, Theorem 24).
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from dataclasses import dataclass
@@ -22,11 +20,10 @@ from fim_private.counting.work import Int64
 from fim_private.dp.arguments import as_array, positive_integer, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.charge import Charging, begin
-from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
-from fim_private.dp.parameters import exact_positive
+from fim_private.dp.parameters import exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter
 from fim_private.learning.points import check_some
 from fim_private.options import NEIGHBORS
@@ -193,8 +190,8 @@ def train_linear(
     rows: ArrayLike,
     labels: ArrayLike,
     *,
-    regularization: float | Fraction,
-    epsilon: float | Fraction,
+    regularization: Number,
+    epsilon: Number,
     steps: int,
     neighbors: str = NEIGHBORS,
     least_rows: int | None = None,
@@ -224,7 +221,7 @@ def train_linear(
     """
     strength = exact_positive("regularization", regularization, _REGULARIZATION)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    exact, relation = PrivacyBudget.of(epsilon, 0).loss, exact_neighbors(neighbors)
+    exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
     if least_rows is not None:
         least_rows = positive_integer("least_rows", least_rows)
     table = _checked_rows(rows)
@@ -250,9 +247,7 @@ def train_linear(
     return noisy(weights, least_rows, strength, exact, taken, randomness)
 
 
-def linear_sensitivity(
-    rows: int, columns: int, *, regularization: float | Fraction, steps: int
-) -> Fraction:
+def linear_sensitivity(rows: int, columns: int, *, regularization: Number, steps: int) -> Fraction:
     """Return the most that one row moves the weights of train_linear before noise, as a length:
     public.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fim_private.dp.arguments import as_list, as_rows, is_whole, whole_number
 from fim_private.dp.bounds import laplace_threshold
 from fim_private.dp.charge import Charging, begin
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.errors import ParameterError, parameter
@@ -172,7 +172,7 @@ def quantiles(
     levels: int,
     low: int,
     high: int,
-    epsilon: float | Fraction,
+    epsilon: Number,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> list[int]:
@@ -317,8 +317,8 @@ class MajorityPath(_InDomain):
         neighbors: As in mine; the noise is the same for both.
     """
 
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
+    epsilon: Number = 1.0
+    delta: Number = 1e-6
     bits: int = 64
     neighbors: str = NEIGHBORS
 
@@ -413,7 +413,7 @@ class ExponentialInterior(_InDomain):
     2 under "replace-one" (McSherry and Talwar, 2007).
     """
 
-    epsilon: float | Fraction = 1.0
+    epsilon: Number = 1.0
     bits: int = 64
     neighbors: str = NEIGHBORS
 

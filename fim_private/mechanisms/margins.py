@@ -8,8 +8,6 @@ of abstaining protects, not the margin, so its thresholds matter for utility onl
 12). Both are (ε, δ)-DP for both relations.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Learners of a point, a threshold and a box: exact laws, draws, and audits of all neighbours."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +43,7 @@ def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
     seen: list[Law] = []
 
     def draw(
-        pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness
+        pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, randomness: Randomness
     ) -> int:
         exponents = {
             piece.start + step: -float(rate) * distance

@@ -1,7 +1,5 @@
 """A real PostgreSQL server, whose programs it needs, and the same sales in every kind of source."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The documentation site builds without a warning, and is read without a network."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The engine on a real local Spark: the same releases, under a seed, as on one machine."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os
@@ -452,7 +450,7 @@ def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
     from fim_private.spark import source
 
-    for owner, name in ((purchases.StoredPurchases, "summed"), (source, "_answers")):
+    for owner, name in ((purchases.StoredPurchases, "summed"), (source, "collected")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:

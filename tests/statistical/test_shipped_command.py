@@ -4,8 +4,6 @@ What the library draws is held to exact distributions (test_whole_releases.py). 
 process of its own that reads a file and writes JSON, has to draw the same.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What many steps cost: every rate keeps its promise, by a slow evaluation with many digits."""
 
-from __future__ import annotations
-
 import math
 from decimal import Context, Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Files cut off at each byte, and with each byte changed: an answer, or one line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Directed rounding of decimals: never on the wrong side, and by one place at most."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed."""
 
-from __future__ import annotations
-
 import math
 from decimal import Context, Decimal
 from fractions import Fraction

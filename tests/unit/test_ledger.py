@@ -1,7 +1,5 @@
 """The ledger: exact sums that never exceed the limit, what it refuses, what it notices."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

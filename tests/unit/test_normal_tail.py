@@ -1,7 +1,5 @@
 """The certified bounds of the normal tail hold the true value and are tight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """measurement: the mechanisms as OpenDP sees them, mapped, chained and composed."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

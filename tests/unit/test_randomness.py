@@ -1,7 +1,5 @@
 """The samplers as programs: sources, seeds, refinement, sizes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the engine on Spark is made of, without Spark."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -176,7 +176,7 @@ def ranks(search: Search) -> Stops:
         for run in search.runs()
         for rank in range(run.first, run.last + 1)
     )
-    return dict(_stops(search.noise, slacks))
+    return _stops(search.noise, slacks)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -253,7 +253,7 @@ def distribution(
                     ranks(mechanism.search(spectrum)), lambda rank: draw(mechanism, spectrum, rank)
                 )
             case TightMargin():
-                stops = ranks(mechanism.search(spectrum))
+                stops = {**ranks(mechanism.search(spectrum))}
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(
                     stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum)
@@ -440,19 +440,13 @@ class Setting:
             }
         return {**named, None: shares.get(None, _ZERO)}
 
-    @cached_property
-    def stops(self) -> Callable[[tuple[Level, ...]], Stops]:
-        """Returns the distribution of the rank at which the search stops, None for none; each is
-        computed once.
-        """
-        mechanism, universe = self.mechanism, self.universe
-        assert isinstance(mechanism, LargeMargin | TightMargin)
-        search = mechanism.search
-        return cache(lambda levels: ranks(search(SupportSpectrum(levels, universe_size=universe))))
+    def _spectrum(self, counts: Counts) -> SupportSpectrum:
+        return SupportSpectrum(_levels(counts), universe_size=self.universe)
 
     def stopping_rank(self, counts: Counts) -> Outcomes:
         """Return the distribution of the rank at which the search stops, None for none."""
-        return self.stops(_levels(counts))
+        assert isinstance(self.mechanism, LargeMargin | TightMargin)
+        return ranks(self.mechanism.search(self._spectrum(counts)))
 
     def bad_stop(self, first: Counts, second: Counts) -> Decimal:
         """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
@@ -484,8 +478,7 @@ class Setting:
     def _drawn(self, counts: Counts, rank: int) -> Outcomes:
         """Return the distribution, by name, of the large margin's draw at a rank."""
         assert isinstance(self.mechanism, LargeMargin)
-        spectrum = SupportSpectrum(_levels(counts), universe_size=self.universe)
-        return self._named(draw(self.mechanism, spectrum, rank), counts)
+        return self._named(draw(self.mechanism, self._spectrum(counts), rank), counts)
 
     def excess_range(self, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
         """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do

@@ -139,7 +139,7 @@ def learn_box(
 
     rows: (n, columns). Where there may be none at all give an array: a list of none has no number
     of columns.
-    error: above 0 and at most 1, the share of rows that the box may be wrong about. n should be at
+    error: 1e-300 to 1, the share of rows that the box may be wrong about. n should be at
         least 4 columns / error, and under "replace-one" it must be.
     neighbors: the noise is the same. Else as the module says.
 

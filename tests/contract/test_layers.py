@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -10,7 +9,7 @@ from functools import cache, wraps
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from patience import PATIENCE
+from patience import python
 
 import fim_private
 from fim_private.mechanisms.registry import REGISTRY
@@ -157,10 +156,7 @@ def test_the_stub_has_every_public_name() -> None:
 
 def printed(*arguments: str) -> list[str]:
     """The words that a Python of its own prints."""
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=PATIENCE
-    ).stdout.split()
+    return python(*arguments).stdout.split()
 
 
 def test_the_package_itself_imports_nothing_at_first() -> None:

@@ -259,7 +259,7 @@ def interior_point(
         raise ParameterError(
             f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior"
         )
-    listed = points("values", values, mechanism.bits, mechanism.neighbors)
+    ordered = mechanism.ordered(values)
     randomness = begin(
         "interior_point",
         mechanism.neighbors,
@@ -268,7 +268,7 @@ def interior_point(
         mechanism=type(mechanism).__name__,
         bits=mechanism.bits,
     )
-    return mechanism.select(listed, randomness)
+    return mechanism.select(ordered, randomness)
 
 
 class Stop(NamedTuple):

@@ -456,8 +456,7 @@ def test_sums_of_other_rows_are_refused(
         pq.write_table(pa.table({"items": lists}), file)
     switch = tmp_path / "switch"
     known: set[int] = set()
-    fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
-    ledger = fim.Ledger(tmp_path / "l.ledger")
+    ledger = fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
 
     def change() -> None:
         switch.touch()
@@ -584,8 +583,7 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
     spark: Any, file: Path, tmp_path: Path, data: Any, options: Any, told: str
 ) -> None:
     given = str(file) if data == "FILE" else data
-    fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5, composition="basic")
-    ledger = fim.Ledger(tmp_path / "l.ledger")
+    ledger = fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5, composition="basic")
     with pytest.raises(fim.FimPrivateError) as error:
         fim.mine(given, engine="spark", ledger=ledger, dataset="sales", **options)
     assert told in str(error.value)

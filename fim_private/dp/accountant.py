@@ -261,16 +261,6 @@ Spent = Mapping[Reach | None, Mapping[str, Fraction]]
 NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
 
 
-def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Exact]:
-    """Return what one entry adds to a ledger, by the names of SUMS."""
-    return {
-        "epsilon": cost.epsilon,
-        "delta": cost.delta,
-        "rho": zcdp.rho,
-        "zcdp_delta": zcdp.delta,
-    }
-
-
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return the sums of somebody who spent two times, by the names of SUMS."""
     return {name: earlier[name] + later[name] for name in SUMS}

@@ -281,7 +281,7 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
         yield Table(needed, reader, source.read_as(roles))
 
 
-def _readable(data: Any) -> Any:
+def _readable(data: object) -> object:
     """Return what a caller names, a path as text; DataError for one that Spark cannot read.
 
     That is said before anything is started, which takes a while.

@@ -6,7 +6,7 @@ for several units.
 """
 
 import math
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -124,9 +124,9 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with the very doubles as parameters: OpenDP's 0.3 is not 3/10."""
     if not is_dataclass(mechanism):
         return mechanism
-    budget = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
-    fixed = {field.name for field in fields(mechanism)}
     doubles = {
-        name: Fraction(x) for name, x in budget.items() if name in fixed and isinstance(x, float)
+        name: Fraction(value)
+        for name, value in vars(mechanism).items()
+        if name in ("epsilon", "delta") and isinstance(value, float)
     }
     return replace(mechanism, **doubles)

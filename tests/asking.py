@@ -1,7 +1,5 @@
 """Requests for tests, by the words of `mine`, without its usual choices."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, KnownItemsets, Universe

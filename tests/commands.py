@@ -1,7 +1,5 @@
 """Commands in this process, run as a process of its own would run them, but sooner."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -4,8 +4,6 @@ over it.
 And what is left to `make test-all` beyond the tests that are marked ``full``.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec

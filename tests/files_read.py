@@ -1,7 +1,5 @@
 """What tests of files share: to write one, to read it, and to be refused in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

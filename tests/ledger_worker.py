@@ -14,8 +14,6 @@ What stands for a release is a line that is appended to LOG, at once on the disk
   to their end.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Exact laws of levelwise on a few items, of docs/privacy.md (Theorem 13), without the package."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction

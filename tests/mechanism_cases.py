@@ -1,7 +1,5 @@
 """Every mechanism in every universe, on spectra that reach its branches, and its definition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal

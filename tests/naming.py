@@ -1,7 +1,5 @@
 """What tests of counting share: the names of all itemsets, purchases of users, and the kernel."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -13,8 +13,6 @@ package, so that agreement between the two means something. Words used throughou
 A float argument means exactly the binary fraction that it is.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections import Counter

@@ -1,5 +1,29 @@
-"""How long the tests wait before they call something hung: no bound on speed."""
+"""Programs that tests run, and how long tests wait before they call one hung: no bound on speed."""
 
-from __future__ import annotations
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 PATIENCE = 300.0  # seconds; runners share their cores, and what takes 2 s alone has taken 30
+Done = subprocess.CompletedProcess[str]
+
+
+def program(*words: object, folder: Path | None = None, **variables: str) -> Done:
+    """Run a program until it ends. variables: of its environment, besides those of this process."""
+    return subprocess.run(
+        [*map(str, words)],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def python(*words: object, folder: Path | None = None, **variables: str) -> Done:
+    """Run Python, which must end well."""
+    done = program(sys.executable, *words, folder=folder, **variables)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return done

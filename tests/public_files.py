@@ -4,8 +4,6 @@ Each has the same forty baskets, in which whole milk and bread are together most
 how a basket is written, and dialects how a text is.
 """
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

@@ -6,8 +6,6 @@ basket, items), with the values that are in the source. What is not said here is
 user count under a cap: that may be any of them, so long as it follows from the user's own.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence

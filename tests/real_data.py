@@ -6,8 +6,6 @@ marked ``full``, so that it is not among those of `make test`, and is skipped wh
 absent.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

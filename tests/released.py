@@ -1,7 +1,5 @@
 """Releases to look at, and the tags and texts of what they are shown as."""
 
-from __future__ import annotations
-
 import dataclasses
 from html.parser import HTMLParser
 from typing import Any

@@ -19,8 +19,6 @@ Mutants, for audits: `noise_factor` multiplies the scales of the noise, that is,
 while all public constants stay as they are (0: no noise at all).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace

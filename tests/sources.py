@@ -5,8 +5,6 @@ Add a form to SOURCES; every test over these then covers it. Forms that have use
 reading_files.py.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Commands on a terminal: a pair of pseudo-terminals, read until the command closes its side."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

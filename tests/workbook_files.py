@@ -1,7 +1,5 @@
 """Workbooks of Excel, written by hand: cells of all kinds, and XML of any kind."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ outcomes o, in both directions. It is good to thirty digits, so that pure privac
 0, not with rounding.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +29,6 @@ from fim_private.auditing.exact import (
 from fim_private.dp.arguments import whole_number
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.cost import Exact
-from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
@@ -163,7 +160,7 @@ def _stages_of_large_margin(
 ) -> list[list[Guarantee]]:
     """Return the steps of Theorems 1 to 3 (docs/privacy.md), each with its share of the whole."""
     epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
-    third, moved = epsilon / 3, Neighbors(mechanism.neighbors).changed_units
+    third, moved = epsilon / 3, mechanism.sensitivity
     tails = exact.step_tails(mechanism, 8)
     draws = [
         Guarantee(
@@ -202,8 +199,8 @@ def _searches(
     rank 4, which ought to stop, and then high. At the last rank all noise lies to one side.
     """
     unit = math.ceil(30 / mechanism.cost.epsilon)
-    lacking = Neighbors(mechanism.neighbors).changed_units
-    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
+    lower = 6 * unit - mechanism.sensitivity
+    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": lower}
 
     def threshold(rank: int) -> int:
         return 0 if rank < 5 else 2 * unit

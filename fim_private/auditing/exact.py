@@ -5,8 +5,6 @@ audited as it is. The rest is done here once more. Infinite sums are in closed f
 bounds how far a divergence is off.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -72,11 +70,13 @@ def decay(rate: Fraction, distance: int) -> Decimal:
 
 
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
-    """Return P(Z >= k) for discrete Laplace noise of that scale > 0: docs/privacy.md, (1)."""
-    with localcontext(DIGITS):
-        if k <= 0:
-            return 1 - laplace_tail(scale, 1 - k)
-        return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
+    """Return P(Z >= k) for discrete Laplace noise of that scale > 0, in the current context.
+
+    Source: docs/privacy.md, (1).
+    """
+    if k <= 0:
+        return 1 - laplace_tail(scale, 1 - k)
+    return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
@@ -176,7 +176,7 @@ def ranks(search: Search) -> Stops:
         for run in search.runs()
         for rank in range(run.first, run.last + 1)
     )
-    return dict(_stops(search.noise, slacks))
+    return _stops(search.noise, slacks)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -253,7 +253,7 @@ def distribution(
                     ranks(mechanism.search(spectrum)), lambda rank: draw(mechanism, spectrum, rank)
                 )
             case TightMargin():
-                stops = ranks(mechanism.search(spectrum))
+                stops = {**ranks(mechanism.search(spectrum))}
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(
                     stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum)
@@ -388,9 +388,7 @@ def random_pairs(
 
     def some(least: int, largest: int) -> str:
         count = least + randomness.below(largest - least + 1)
-        return "".join(
-            NAMES[i] for i in distinct_integers(len(NAMES), count, randomness=randomness)
-        )[:most]
+        return "".join(NAMES[i] for i in distinct_integers(len(NAMES), count, randomness))[:most]
 
     centres = (0, 1, *scales, *(scale // 2 for scale in scales))
     for _ in range(trials):
@@ -406,18 +404,6 @@ def random_pairs(
 def _levels(counts: Counts) -> tuple[Level, ...]:
     """Return the levels (support, multiplicity) of itemsets, descending, without support 0."""
     return tuple(sorted(Counter(filter(None, counts.values())).items(), reverse=True))
-
-
-def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
-    """Return the probabilities by name: the itemsets of a level share its probability equally."""
-    tied = list(counts.values())
-    with localcontext(DIGITS):
-        named = {
-            n: shares[c] / tied.count(c)
-            for n, c in counts.items()
-            if c in shares and (c or universe)
-        }
-    return {**named, None: shares.get(None, _ZERO)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,21 +427,26 @@ class Setting:
 
     def itemsets(self, counts: Counts) -> Outcomes:
         """Return the output distribution by name."""
-        return _named(self.shares(_levels(counts)), counts, self.universe)
+        return self._named(self.shares(_levels(counts)), counts)
 
-    @cached_property
-    def stops(self) -> Callable[[tuple[Level, ...]], Stops]:
-        """Returns the distribution of the rank at which the search stops, None for none; each is
-        computed once.
-        """
-        mechanism, universe = self.mechanism, self.universe
-        assert isinstance(mechanism, LargeMargin | TightMargin)
-        search = mechanism.search
-        return cache(lambda levels: ranks(search(SupportSpectrum(levels, universe_size=universe))))
+    def _named(self, shares: Shares, counts: Counts) -> Outcomes:
+        """Return the probabilities by name: the itemsets of a level share its probability."""
+        tied = list(counts.values())
+        with localcontext(DIGITS):
+            named = {
+                name: shares[support] / tied.count(support)
+                for name, support in counts.items()
+                if support in shares and (support or self.universe)
+            }
+        return {**named, None: shares.get(None, _ZERO)}
+
+    def _spectrum(self, counts: Counts) -> SupportSpectrum:
+        return SupportSpectrum(_levels(counts), universe_size=self.universe)
 
     def stopping_rank(self, counts: Counts) -> Outcomes:
         """Return the distribution of the rank at which the search stops, None for none."""
-        return self.stops(_levels(counts))
+        assert isinstance(self.mechanism, LargeMargin | TightMargin)
+        return ranks(self.mechanism.search(self._spectrum(counts)))
 
     def bad_stop(self, first: Counts, second: Counts) -> Decimal:
         """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
@@ -487,8 +478,7 @@ class Setting:
     def _drawn(self, counts: Counts, rank: int) -> Outcomes:
         """Return the distribution, by name, of the large margin's draw at a rank."""
         assert isinstance(self.mechanism, LargeMargin)
-        spectrum = SupportSpectrum(_levels(counts), universe_size=self.universe)
-        return _named(draw(self.mechanism, spectrum, rank), counts, self.universe)
+        return self._named(draw(self.mechanism, self._spectrum(counts), rank), counts)
 
     def excess_range(self, epsilon: Fraction, first: Counts, second: Counts) -> Decimal:
         """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do
@@ -512,7 +502,7 @@ class Setting:
         candidates = {
             name: counts[name] for name in able[: getattr(self.mechanism, "max_rank", None)]
         }
-        return _named(self.shares(_levels(counts)), candidates, self.universe)
+        return self._named(self.shares(_levels(counts)), candidates)
 
 
 def _change(p: Outcomes, q: Outcomes) -> Decimal:

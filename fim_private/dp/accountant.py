@@ -4,8 +4,6 @@ The guarantee of a release, its JSON, the entry of a ledger and the sums of a ye
 Only the privacy map for OpenDP, which has to answer for any distance, adds up costs itself.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -267,16 +265,6 @@ Reach = tuple[Partition, int, int]
 # What entries have spent of the units that they reach, by the names of SUMS; None reaches all.
 Spent = Mapping[Reach | None, Mapping[str, Fraction]]
 NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
-
-
-def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Exact]:
-    """Return what one entry adds to a ledger, by the names of SUMS."""
-    return {
-        "epsilon": cost.epsilon,
-        "delta": cost.delta,
-        "rho": zcdp.rho,
-        "zcdp_delta": zcdp.delta,
-    }
 
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:

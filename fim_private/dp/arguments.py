@@ -1,7 +1,5 @@
 """Checks of arguments that a caller gives: numbers, flags, functions, lists and tables."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import operator

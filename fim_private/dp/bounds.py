@@ -3,8 +3,6 @@
 How an itemset gets its interval stands in `request.supports`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Warnings about guarantees that promise little."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from fractions import Fraction
 

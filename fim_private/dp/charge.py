@@ -17,8 +17,6 @@ Functions of lists, such as `fim.select` and quantiles, have no purchases to rea
 arguments, and `begin` writes the charge before a result is computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -129,6 +127,11 @@ class Charge:
     parameters: Mapping[str, object]
     unit_columns: tuple[str, ...] | None = None
     span: Span | None = None
+
+    @property
+    def period(self) -> str | None:
+        """The period that the release is about; None for all of them."""
+        return None if self.span is None else self.span.period
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """What many private steps cost together: zCDP, Gaussian privacy, and the budget of a release."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The neighbour relations: which pairs of data sets a guarantee makes hard to tell apart."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from fim_private.errors import ParameterError, parameter, shown

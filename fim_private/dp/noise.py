@@ -65,10 +65,21 @@ class Randomness:
 
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
-        """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks,
-        and not private.
+        """Return a reproducible stream, the same on every machine: SHAKE-256 in counter mode.
+
+        It is for tests and benchmarks, and not private.
         """
-        return cls(_seeded_bytes(seed))
+        pool, numbers = bytearray(), count()
+
+        def source(size: int) -> bytes:
+            while len(pool) < size:
+                key = f"fim-private seed {int(seed)} block {next(numbers)}"
+                pool.extend(hashlib.shake_256(key.encode()).digest(1 << 12))
+            drawn = bytes(pool[:size])
+            del pool[:size]
+            return drawn
+
+        return cls(source)
 
     @classmethod
     def of_seed(cls, seed: int | None) -> Randomness:
@@ -103,21 +114,6 @@ class Randomness:
     def words(self, count: int, width: int) -> Integers:
         """Return uniform unsigned integers of `width` bytes each (1, 2, 4 or 8): (count,)."""
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
-
-
-def _seeded_bytes(seed: int) -> ByteSource:
-    """Return SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
-    pool, numbers = bytearray(), count()
-
-    def source(size: int) -> bytes:
-        while len(pool) < size:
-            key = f"fim-private seed {int(seed)} block {next(numbers)}"
-            pool.extend(hashlib.shake_256(key.encode()).digest(1 << 12))
-        drawn = bytes(pool[:size])
-        del pool[:size]
-        return drawn
-
-    return source
 
 
 def distinct_integers(bound: int, size: int, randomness: Randomness) -> list[int]:

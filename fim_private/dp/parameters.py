@@ -1,7 +1,5 @@
 """The privacy parameters epsilon, delta and rho, checked and exact."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from fim_private.dp.arguments import exact_fraction, exact_number, short

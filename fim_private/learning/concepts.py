@@ -10,20 +10,17 @@ or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging
 privacy.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
-from fim_private.dp.arguments import exact_number
 from fim_private.dp.charge import Charging, begin
-from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
+from fim_private.dp.parameters import exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import (
     Piece,
@@ -39,14 +36,16 @@ from fim_private.mechanisms.noisy_max import Distance
 from fim_private.options import NEIGHBORS
 from fim_private.spectrum import SupportSpectrum
 
+_ERROR_RANGE = (1e-300, 1.0)
+
 
 def learn_point(
     values: Iterable[int],
     labels: Iterable[bool],
     *,
     bits: int,
-    epsilon: float | Fraction,
-    delta: float | Fraction,
+    epsilon: Number,
+    delta: Number,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
@@ -77,7 +76,7 @@ def learn_threshold(
     labels: Iterable[bool],
     *,
     bits: int,
-    epsilon: float | Fraction,
+    epsilon: Number,
     private: Literal["rows", "labels"] = "rows",
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
@@ -117,7 +116,7 @@ def learn_threshold(
         pieces = [
             piece._replace(start=piece.start + piece.length // 2, length=1) for piece in pieces
         ]
-    return draw(pieces, wrong, rate, randomness=randomness)
+    return draw(pieces, wrong, rate, randomness)
 
 
 def learn_box(
@@ -125,8 +124,8 @@ def learn_box(
     labels: Iterable[bool],
     *,
     bits: int,
-    error: float | Fraction,
-    epsilon: float | Fraction,
+    error: Number,
+    epsilon: Number,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[tuple[int, int], ...]:
@@ -140,7 +139,7 @@ def learn_box(
 
     rows: (n, columns). Where there may be none at all give an array: a list of none has no number
     of columns.
-    error: above 0 and at most 1, the share of rows that the box may be wrong about. n should be at
+    error: 1e-300 to 1, the share of rows that the box may be wrong about. n should be at
         least 4 columns / error, and under "replace-one" it must be.
     neighbors: the noise is the same. Else as the module says.
 
@@ -149,12 +148,8 @@ def learn_box(
     error n of them. Source: section 3.5.
     """
     bits = checked_bits(bits)
-    share, relation = exact_number(error), exact_neighbors(neighbors)
-    exact = PrivacyBudget.of(epsilon, 0).loss
-    if share is None or not 0 < share <= 1:
-        raise ParameterError(
-            f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}"
-        )
+    share, relation = exact_positive("error", error, _ERROR_RANGE), exact_neighbors(neighbors)
+    exact = exact_epsilon(epsilon)
     listed, columns = table(rows, bits, relation)
     marks = truths(labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
@@ -215,4 +210,4 @@ def _cut(
     distances = [max(piece.below - rank, rank - (total - piece.above), 0) for piece in inner]
     distances.append(max(total - rank, 0))
     pieces = [*inner, Piece(last, 1, total, 0)]
-    return draw(pieces, distances, rate, randomness=randomness)
+    return draw(pieces, distances, rate, randomness)

@@ -6,8 +6,6 @@ Nothing rests on floating point: rows, weights and slopes are whole numbers, eac
 (docs/privacy.md, Theorem 24).
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from dataclasses import dataclass
@@ -22,11 +20,10 @@ from fim_private.counting.work import Int64
 from fim_private.dp.arguments import as_array, positive_integer, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.charge import Charging, begin
-from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
-from fim_private.dp.parameters import exact_positive
+from fim_private.dp.parameters import exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter
 from fim_private.learning.points import check_some
 from fim_private.options import NEIGHBORS
@@ -193,8 +190,8 @@ def train_linear(
     rows: ArrayLike,
     labels: ArrayLike,
     *,
-    regularization: float | Fraction,
-    epsilon: float | Fraction,
+    regularization: Number,
+    epsilon: Number,
     steps: int,
     neighbors: str = NEIGHBORS,
     least_rows: int | None = None,
@@ -224,7 +221,7 @@ def train_linear(
     """
     strength = exact_positive("regularization", regularization, _REGULARIZATION)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    exact, relation = PrivacyBudget.of(epsilon, 0).loss, exact_neighbors(neighbors)
+    exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
     if least_rows is not None:
         least_rows = positive_integer("least_rows", least_rows)
     table = _checked_rows(rows)
@@ -243,16 +240,14 @@ def train_linear(
     if least_rows is None:
         least_rows = len(table)
         if relation is Neighbors.ADD_REMOVE:
-            noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
+            noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness)
             least_rows = max(1, least_rows + noise)
             exact -= _COUNTED * exact
     weights = descend(signed, strength, taken, least_rows)
     return noisy(weights, least_rows, strength, exact, taken, randomness)
 
 
-def linear_sensitivity(
-    rows: int, columns: int, *, regularization: float | Fraction, steps: int
-) -> Fraction:
+def linear_sensitivity(rows: int, columns: int, *, regularization: Number, steps: int) -> Fraction:
     """Return the most that one row moves the weights of train_linear before noise, as a length:
     public.
 
@@ -324,7 +319,7 @@ def noisy(
     length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
     # the sum of all changes, in steps
     apart = math.ceil(_root(len(weights)) * length * (1 << grid))
-    noise = discrete_laplace(apart / epsilon, len(weights), randomness=randomness).tolist()
+    noise = discrete_laplace(apart / epsilon, len(weights), randomness).tolist()
     steps_of_grid = map(operator.add, weights, noise)
     return LinearClassifier(tuple(Fraction(step, 1 << grid) for step in steps_of_grid))
 

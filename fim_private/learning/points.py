@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from fim_private.dp.arguments import as_list, as_rows, is_whole, whole_number
 from fim_private.dp.bounds import laplace_threshold
 from fim_private.dp.charge import Charging, begin
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
-from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import Checked, exponential_rate
 from fim_private.mechanisms.noisy_max import laplace_tail
@@ -149,7 +148,7 @@ def pieces_of(values: Sequence[int], low: int, high: int) -> list[Piece]:
 
 
 def draw(
-    pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness
+    pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, randomness: Randomness
 ) -> int:
     """Return a point, drawn with probability ∝ exp(-rate * distance of its piece), exactly.
 
@@ -158,7 +157,7 @@ def draw(
     least = min(distances)
     excess = [distance - least for distance in distances]
     lengths = [piece.length for piece in pieces]
-    chosen = pieces[choose_level(excess, lengths, rate, randomness=randomness)]
+    chosen = pieces[choose_level(excess, lengths, rate, randomness)]
     return chosen.start + randomness.below(chosen.length)
 
 
@@ -173,7 +172,7 @@ def quantiles(
     levels: int,
     low: int,
     high: int,
-    epsilon: float | Fraction,
+    epsilon: Number,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> list[int]:
@@ -232,7 +231,7 @@ def _split(
         return []
     pieces = pieces_of(values, low, high)
     distances = [abs(piece.below - piece.above) for piece in pieces]
-    median = draw(pieces, distances, rate, randomness=randomness)
+    median = draw(pieces, distances, rate, randomness)
     place = bisect_left(values, median)
     lower = _split(values[:place], levels - 1, low, median, rate, randomness)
     upper = _split(values[place:], levels - 1, median, high, rate, randomness)
@@ -256,11 +255,11 @@ def interior_point(
         delta, and needs fewer values in domains below some 175 bits, under "replace-one" some 85.
     charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
     """
-    if not isinstance(mechanism, MajorityPath | ExponentialInterior):
+    if not isinstance(mechanism, _InDomain):
         raise ParameterError(
             f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior"
         )
-    listed = points("values", values, mechanism.bits, mechanism.neighbors)
+    ordered = mechanism.ordered(values)
     randomness = begin(
         "interior_point",
         mechanism.neighbors,
@@ -269,7 +268,7 @@ def interior_point(
         mechanism=type(mechanism).__name__,
         bits=mechanism.bits,
     )
-    return mechanism.select(listed, randomness)
+    return mechanism.select(ordered, randomness)
 
 
 class Stop(NamedTuple):
@@ -318,8 +317,8 @@ class MajorityPath(_InDomain):
         neighbors: As in mine; the noise is the same for both.
     """
 
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
+    epsilon: Number = 1.0
+    delta: Number = 1e-6
     bits: int = 64
     neighbors: str = NEIGHBORS
 
@@ -340,7 +339,7 @@ class MajorityPath(_InDomain):
         """The least integer A >= 0 with P(Z > A) <= delta: a point is released if its excess - 1 +
         Z exceeds it.
         """
-        return laplace_threshold(self.scale, exact_delta(self.delta))
+        return laplace_threshold(self.scale, self.cost.delta)
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
         """Choose a point of values as interior_point takes, by the law that distribution returns;
@@ -350,8 +349,8 @@ class MajorityPath(_InDomain):
         scores = self._scores(stops)
         highest = max(scores)
         distances = [highest - score for score in scores]
-        depth = choose_level(distances, [1] * len(scores), self.rate, randomness=randomness)
-        noise = discrete_laplace_integer(self.scale, randomness=randomness)
+        depth = choose_level(distances, [1] * len(scores), self.rate, randomness)
+        noise = discrete_laplace_integer(self.scale, randomness)
         if depth < len(stops) and stops[depth].excess - 1 + noise > self.threshold:
             return stops[depth].point
         return None
@@ -408,30 +407,24 @@ class ExponentialInterior(_InDomain):
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
     P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at
-    least z. A point that is not inside the data is an answer, too. It is improbable with more than
+    least z. A value more moves each score by 0 or 1, an exchange by 1 up or down. A point that is
+    not inside the data is an answer, too. It is improbable with more than
     (2 / rate) (bits ln 2 + ln 19) values. As in MajorityPath, with a rate of epsilon, or epsilon /
     2 under "replace-one" (McSherry and Talwar, 2007).
     """
 
-    epsilon: float | Fraction = 1.0
+    epsilon: Number = 1.0
     bits: int = 64
     neighbors: str = NEIGHBORS
 
     delta: ClassVar[int] = 0  # type: ignore[misc]
-
-    @cached_property
-    def rate(self) -> Fraction:
-        """The exponent per value of a point's score: a value more moves each by 0 or 1, an exchange
-        by 1 up or down.
-        """
-        return exponential_rate(self.epsilon, self.neighbors)
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int:
         """Choose a point, exactly with the probabilities that distribution returns; values: as for
         MajorityPath.
         """
         pieces, distances = self._weighed(values)
-        return draw(pieces, distances, self.rate, randomness=randomness)
+        return draw(pieces, distances, self.rate, randomness)
 
     def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
         """Return runs of equally probable points, ascending: (first one, how many, probability of

@@ -4,8 +4,6 @@ Validation needs scores that one unit hardly moves; `best_of` takes any private 
 the budget each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, Unpack
@@ -13,10 +11,9 @@ from typing import TypeVar, Unpack
 from fim_private.dp.accountant import cost_of_training
 from fim_private.dp.arguments import check_function, exact_number, flag, positive_integer
 from fim_private.dp.charge import Charging, begin
-from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.parameters import EPSILON_RANGE, exact_positive
+from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_positive
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.options import NEIGHBORS
@@ -35,7 +32,7 @@ def validate(
     scores: Scores,
     *,
     stability: int | Fraction,
-    epsilon: float | Fraction,
+    epsilon: Number,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
@@ -73,9 +70,7 @@ def validate(
     return chosen
 
 
-def _rounded_choice(
-    stability: int | Fraction, epsilon: float | Fraction
-) -> tuple[PermuteAndFlip, Fraction]:
+def _rounded_choice(stability: int | Fraction, epsilon: Number) -> tuple[PermuteAndFlip, Fraction]:
     """Return the mechanism for scores in steps, and the stability, which is STEPS of them."""
     moved = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
     exact = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
@@ -92,9 +87,9 @@ def train_and_validate(
     candidates: int,
     *,
     stability: int | Fraction,
-    epsilon: float | Fraction,
+    epsilon: Number,
     retrain: bool = True,
-    training: float | Fraction | None = None,
+    training: Number | None = None,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[int, Model]:
@@ -163,8 +158,8 @@ def best_of(
     run: Callable[[int], tuple[int | Fraction, Outcome]],
     candidates: int,
     *,
-    stop: float | Fraction,
-    epsilon: float | Fraction,
+    stop: Number,
+    epsilon: Number,
     neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[Fraction, Outcome]:
@@ -191,11 +186,11 @@ def best_of(
     check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_positive("stop", stop, (1e-9, 1.0))
-    budget = PrivacyBudget.of(epsilon, 0)
+    cost = PrivacyCost(exact_epsilon(epsilon), 0)
     randomness = begin(
         "best_of",
         exact_neighbors(neighbors),
-        PrivacyCost(budget.loss, 0),
+        cost,
         charging,
         candidates=count,
         stop=chance,

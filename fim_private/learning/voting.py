@@ -23,7 +23,7 @@ from fim_private.dp.accountant import Choices, Step, StepComposition
 from fim_private.dp.arguments import check_function, whole_number
 from fim_private.dp.charge import Charged
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import PrivacyCost, at_least
+from fim_private.dp.cost import Number, PrivacyCost, at_least
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, uniform_integers
 from fim_private.errors import ParameterError, parameter, shown
@@ -62,7 +62,7 @@ class _OfPairs:
 
     name: ClassVar[str]
     sought: ClassVar[str]
-    min_share: float | Fraction | str
+    min_share: Number | str
 
     def __post_init__(self) -> None:
         _ = self._share  # raises for no share
@@ -162,7 +162,7 @@ _OF_PAIRS: dict[str, type[_OfPairs]] = {
 
 
 def named_question(
-    name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None
+    name: str, *, min_share: Number | str | None = None, size: int | None = None
 ) -> Question:
     """Return the question of a name.
 
@@ -399,14 +399,12 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     """
     offsets = np.arange(data.stored + 1) if data.unit_offsets is None else data.unit_offsets
     first, number = offsets[:-1], np.diff(offsets)
-    lots = uniform_integers(count, len(first), randomness=randomness)
+    lots = uniform_integers(count, len(first), randomness)
     units = np.lexsort((_keys(len(lots), randomness), lots))
     ends = np.cumsum(np.bincount(lots, minlength=count)).tolist()
     blank = np.zeros(count, dtype=np.int64)
     for done in range(0, data.blank, _LOTS_AT_ONCE):
-        blank_lots = uniform_integers(
-            count, min(_LOTS_AT_ONCE, data.blank - done), randomness=randomness
-        )
+        blank_lots = uniform_integers(count, min(_LOTS_AT_ONCE, data.blank - done), randomness)
         blank += np.bincount(blank_lots, minlength=count)
     basket_key = _keys(data.stored, randomness) if data.by_user else None
     for begin, end, blank_units in zip([0, *ends], ends, blank.tolist(), strict=False):
@@ -518,8 +516,8 @@ class Election:
     def plan(self) -> ReleasePlan:
         """The plan of the vote: one choice, whose odds change by e^ε at most."""
         cost = self.mechanism.cost
-        budget = PrivacyBudget(Fraction(cost.epsilon), Fraction(cost.delta))
-        choice = Choices(1, Fraction(cost.epsilon), bounded_range=True)
+        budget = PrivacyBudget.of(cost.epsilon, cost.delta)
+        choice = Choices(1, cost.epsilon, bounded_range=True)
         step = Step("vote", (), Fraction(1), cost.epsilon, cost.delta, choices=choice)
         return ReleasePlan((step,), budget, StepComposition.BASIC)
 

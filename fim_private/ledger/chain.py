@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Self
 
 from fim_private.display import JsonObject
-from fim_private.dp.accountant import SUMS, Reach, sums_of
+from fim_private.dp.accountant import SUMS, Reach
 from fim_private.dp.charge import Charge, Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.dp.neighbors import Neighbors
@@ -165,7 +165,9 @@ class Entry(Charge):
     @property
     def sums(self) -> dict[str, Exact]:
         """What it adds to the ledger, by the names of SUMS."""
-        return sums_of(self.cost, self.zcdp)
+        cost, zcdp = self.cost, self.zcdp
+        amounts = (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta)
+        return dict(zip(SUMS, amounts, strict=True))
 
     @cached_property
     def reach(self) -> Reach | None:

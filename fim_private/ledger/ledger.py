@@ -230,7 +230,7 @@ class Ledger:
         self._remember()
         last = entries[-1]
         left = after.left_under(after.terms.composition, last.reach)
-        period = last.span.period if last.span is not None and last.reach is not None else None
+        period = None if last.reach is None else last.period
         self.charged = Charged(last.dataset, last.number, left, period)
         return self.charged
 
@@ -261,9 +261,8 @@ class Ledger:
         """Raise LedgerError if the same was asked before for the same period."""
         by_period: dict[str, list[Entry]] = {}
         for entry in entries:
-            period = None if entry.span is None else entry.span.period
-            if period is not None:
-                by_period.setdefault(period, []).append(entry)
+            if entry.period is not None:
+                by_period.setdefault(entry.period, []).append(entry)
         for period, record in storage.of_periods(connection, by_period):
             before = Entry.read(record)
             if any(before.asks_as(entry) for entry in by_period[period]):

@@ -112,9 +112,9 @@ class Statement(Tabular):
     def periods(self) -> list[tuple[str, str, Reach]]:
         """The periods charged, the earliest first: name, column of times, and the units reached."""
         periods = {
-            (entry.span.period, entry.span.time, entry.reach)
+            (entry.period, entry.reach[0][0], entry.reach)
             for entry in self.entries
-            if entry.span and entry.span.period and entry.reach
+            if entry.period and entry.reach
         }
         return sorted(periods, key=lambda period: (period[2][1:], period[:2]))
 
@@ -238,8 +238,8 @@ class Statement(Tabular):
         if not exceeded:
             return
         where = ""
-        if charge.span is not None and charge.reach is not None:
-            where = f" in {charge.span.period}"
+        if charge.reach is not None:
+            where = f" in {charge.period}"
         remaining = "nothing is left"
         advice = f"no more can be released of this data{where}"
         if left[loss]:
@@ -302,7 +302,7 @@ class Statement(Tabular):
             "protected": self.protected,
             "composition": str(self.terms.composition),
             "limit": {name: rounded_down(value) for name, value in self.terms.limit.items()},
-            "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
+            "spent": _rounded_up(self.spent),
             "left": {str(way): self.left_under(way).to_dict() for way in Composition},
             "per": self.terms.per,
             "renewed": self.terms.renewed,
@@ -310,10 +310,7 @@ class Statement(Tabular):
                 {
                     "period": period,
                     "time": column,
-                    "spent": {
-                        name: float(Exact(value))
-                        for name, value in most_spent(self.seen.spent, reach).items()
-                    },
+                    "spent": _rounded_up(most_spent(self.seen.spent, reach)),
                     "left": self.left_under(self.terms.composition, reach).to_dict(),
                     "more_like_last": self.more_like_last(reach),
                 }
@@ -326,7 +323,7 @@ class Statement(Tabular):
     def rows_of(self, entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
         """Yield entries as texts, one for each of `columns`."""
         for entry in entries:
-            parameters = {**entry.parameters, "period": entry.span and entry.span.period}
+            parameters = {**entry.parameters, "period": entry.period}
             named = (f"{name}={value}" for name, value in parameters.items() if value is not None)
             command = " ".join([entry.command, *named])
             yield (
@@ -350,6 +347,10 @@ class Statement(Tabular):
 
     def __repr__(self) -> str:
         return self.table().text()
+
+
+def _rounded_up(sums: Sums) -> dict[str, float]:
+    return {name: float(Exact(value)) for name, value in sums.items()}
 
 
 def _users_for(per: str | None) -> str:

@@ -100,9 +100,7 @@ def _claim(path: Path) -> None:
     """Create an empty file that only its owner can read, whatever the umask: SQLite's files beside
     it are like it.
     """
-    os.close(
-        os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    )
+    path.touch(0o600, exist_ok=False)
     path.chmod(0o600)
 
 

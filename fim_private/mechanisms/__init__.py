@@ -9,12 +9,10 @@ noisy_max    The highest of noisy supports: Laplace noise, permute-and-flip, and
              mechanism.
 margins      The large and the tight margin mechanism: a rank search, drawn exactly, and its noise;
              then a choice.
-needs        The least support, and the least margin, with which a mechanism succeeds.
-top_k        Several selections by one mechanism, composed; and how much support a selected itemset
-             may lack.
+needs        The least support, and the least margin, with which a mechanism succeeds; and how much
+             support a selected itemset may lack.
+top_k        Several selections by one mechanism, composed.
 """
-
-from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,5 @@
 """The protocol of a mechanism, its public parameters, and code that the mechanisms share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.dp.arguments import positive_integer
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Number, PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Floats, Randomness
 from fim_private.dp.parameters import exact_delta, exact_epsilon
@@ -111,9 +109,9 @@ class Mechanism(Protocol):
     """
 
     @property
-    def epsilon(self) -> float | Fraction: ...  # noqa: D102
+    def epsilon(self) -> Number: ...  # noqa: D102
     @property
-    def delta(self) -> float | Fraction: ...  # noqa: D102
+    def delta(self) -> Number: ...  # noqa: D102
     @property
     def neighbors(self) -> str: ...  # noqa: D102
     @property
@@ -137,7 +135,7 @@ class Mechanism(Protocol):
         ...
 
 
-def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
+def exponential_rate(epsilon: Number, neighbors: str) -> Fraction:
     """Return the exponent per unit of support: ε for add-remove, and ε/2 for replace-one.
 
     Add-remove changes all supports in the same direction (docs/privacy.md, Theorem 4).
@@ -148,8 +146,8 @@ def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
 class Checked:
     """A mechanism with checked parameters, their cost, and the rate that follows from them."""
 
-    epsilon: float | Fraction
-    delta: float | Fraction
+    epsilon: Number
+    delta: Number
     neighbors: str
 
     def __post_init__(self) -> None:
@@ -164,9 +162,7 @@ class Checked:
                 vars(self)[name] = positive_integer(name, value)
 
     @classmethod
-    def from_public(
-        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
-    ) -> Self:
+    def from_public(cls, epsilon: Number, delta: Number, public: PublicParameters) -> Self:
         """Return the mechanism for one selection, with its share of the budget.
 
         Raises ParameterError if a public fact that it needs is missing.
@@ -212,8 +208,8 @@ class Checked:
 class Approximate(Checked):
     """An (epsilon, delta)-private mechanism."""
 
-    epsilon: float | Fraction = 1.0
-    delta: float | Fraction = 1e-6
+    epsilon: Number = 1.0
+    delta: Number = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
 
 
@@ -228,7 +224,7 @@ class RankCapped(Approximate):
 class PurelyPrivate(Checked):
     """An (epsilon, 0)-private mechanism over a public universe."""
 
-    epsilon: float | Fraction
+    epsilon: Number
     neighbors: str = Neighbors.ADD_REMOVE
 
     delta = 0

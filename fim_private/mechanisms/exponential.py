@@ -1,7 +1,5 @@
 """Selection by exponential weights: the exponential mechanism, choosing, and limited-domain."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping

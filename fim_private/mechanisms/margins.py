@@ -8,8 +8,6 @@ of abstaining protects, not the margin, so its thresholds matter for utility onl
 12). Both are (ε, δ)-DP for both relations.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -38,7 +36,6 @@ from fim_private.dp.noise import (
     discrete_laplace_integer,
     geometric,
 )
-from fim_private.dp.parameters import exact_delta
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
@@ -529,7 +526,7 @@ class TightMargin(RankCapped):
         (docs/privacy.md, equation (8)). In floating point, as only utility depends on it.
         """
         choice, step = float(self.rate), float(self.noise.step_rate)
-        tail = math.log(float(exact_delta(self.delta)))
+        tail = math.log(self.cost.delta)
         return _remembered(_tight_threshold, choice, step, tail)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:

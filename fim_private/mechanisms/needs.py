@@ -1,6 +1,6 @@
-"""The least support, and the least margin, with which a mechanism succeeds."""
-
-from __future__ import annotations
+"""The least support, and the least margin, with which a mechanism succeeds; and how much support a
+chosen itemset may lack.
+"""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
-from fim_private.mechanisms.exponential import Exponential
+from fim_private.mechanisms.exponential import Exponential, LimitedDomain
 from fim_private.mechanisms.margins import STEP_SCALE, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import Level, SupportSpectrum
@@ -38,6 +38,8 @@ _ROUGH_GROUPS = 32, 32
 FARTHEST = 1 << 61
 # A rank search that does not succeed with so many times its threshold never does.
 _FAR = 64
+# The probability that a shortfall is more than the one stated.
+_MISS = 0.05
 
 
 @dataclass(frozen=True)
@@ -200,3 +202,37 @@ def least(
 def _logit(probability: float) -> float:
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     return math.log(clipped) - math.log1p(-clipped)
+
+
+def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> int | None:
+    """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more
+    than one selected.
+
+    candidates: how many itemsets of a public universe there are, None where it is unknown.
+    selections: how many there are at most, >= 1, each by this mechanism; all together of those
+    about which one statement is made. None where no such number follows from public parameters. The
+    number of candidates of choosing is private. The unnamed outcome of an exponential mechanism
+    over a bare number of items has the weight of many more than it has. With weights exp(rate *
+    support) each of K candidates is chosen with probability e^{-rate t} at most if another that is
+    not chosen has t units more. So by the union over all, t = ln(K selections / miss) / rate is
+    enough. Permute-and-flip loses no more than exponential weights of the same rate (McKenna and
+    Sheldon 2020). Max-of-laplaces passes the best over by t only if its noise is below -a, or that
+    of one of K others above t - a.
+    """
+    miss = _MISS / selections
+    match mechanism:
+        case Distance():
+            return 0  # the one that it names leads all others
+        case MaxOfLaplaces() if candidates is not None:
+            return math.ceil(
+                float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss))
+            )
+        case Exponential() | PermuteAndFlip() if candidates is not None:
+            count = candidates
+        case LimitedDomain() | TightMargin():
+            count = min(mechanism.max_rank, candidates or mechanism.max_rank)
+        case LargeMargin():
+            count = candidates or mechanism.max_rank
+        case _:
+            return None
+    return math.ceil((math.log(count) - math.log(miss)) / float(mechanism.rate))

@@ -2,8 +2,6 @@
 the second.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -21,7 +19,6 @@ from fim_private.dp.bounds import (
     least_integer,
 )
 from fim_private.dp.noise import Floats, Randomness, UniformReal, discrete_laplace_integer
-from fim_private.dp.parameters import exact_delta
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
@@ -326,7 +323,7 @@ class Distance(Approximate):
         """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must
         exceed it.
         """
-        return laplace_threshold(self.scale, exact_delta(self.delta))
+        return laplace_threshold(self.scale, self.cost.delta)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Release the highest level, or abstain; reads two levels at most."""

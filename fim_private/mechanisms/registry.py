@@ -56,8 +56,7 @@ class LineStyle(NamedTuple):
 class MechanismSpec(NamedTuple):
     """One mechanism.
 
-    name: on the command line and in releases. home: its room, its module
-    and its class.
+    name: on the command line and in releases. home: the full name of its class.
     description: a clause that follows its name. theorem: its number, or numbers, in
     docs/privacy.md.
     spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in
@@ -92,14 +91,9 @@ class MechanismSpec(NamedTuple):
         return of_composed if self.composed else Fraction(1, 3)
 
     @property
-    def path(self) -> str:
-        """The full name of its class."""
-        return f"fim_private.{self.home}"
-
-    @property
     def mechanism(self) -> Any:
         """The class, imported when it is asked for."""
-        module, _, name = self.path.rpartition(".")
+        module, _, name = self.home.rpartition(".")
         return getattr(import_module(module), name)
 
     @property
@@ -120,7 +114,7 @@ _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 REGISTRY = (
     MechanismSpec(
         "large-margin",
-        "mechanisms.margins.LargeMargin",
+        "fim_private.mechanisms.margins.LargeMargin",
         "it needs no list of items and no cap",
         theorem="2, 3",
         rank_cap=RankCap.SEARCH,
@@ -129,7 +123,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "tight-margin",
-        "mechanisms.margins.TightMargin",
+        "fim_private.mechanisms.margins.TightMargin",
         "it needs no list of items, only how far down the ranking it may look",
         theorem="11, 12",
         rank_cap=RankCap.CANDIDATES,
@@ -138,7 +132,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "exponential",
-        "mechanisms.exponential.Exponential",
+        "fim_private.mechanisms.exponential.Exponential",
         _OVER_CATALOGUE,
         theorem="4",
         spends_delta=False,
@@ -147,7 +141,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "named-exponential",
-        "mechanisms.exponential.NamedExponential",
+        "fim_private.mechanisms.exponential.NamedExponential",
         (
             "it chooses among all itemsets of a universe of public size, and names those that "
             "enough "
@@ -160,7 +154,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "permute-and-flip",
-        "mechanisms.noisy_max.PermuteAndFlip",
+        "fim_private.mechanisms.noisy_max.PermuteAndFlip",
         _OVER_CATALOGUE,
         theorem="9",
         spends_delta=False,
@@ -169,7 +163,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "max-of-laplaces",
-        "mechanisms.noisy_max.MaxOfLaplaces",
+        "fim_private.mechanisms.noisy_max.MaxOfLaplaces",
         _OVER_CATALOGUE,
         theorem="10",
         spends_delta=False,
@@ -178,7 +172,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "limited-domain",
-        "mechanisms.exponential.LimitedDomain",
+        "fim_private.mechanisms.exponential.LimitedDomain",
         "it needs no list of items, only how many of the top itemsets it may choose from",
         theorem="6",
         rank_cap=RankCap.CANDIDATES,
@@ -187,7 +181,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "choosing",
-        "mechanisms.exponential.Choosing",
+        "fim_private.mechanisms.exponential.Choosing",
         "it needs no list of items, but cuts every basket to the cap",
         theorem="6",
         basket_cap=BasketCap.NEEDED,
@@ -195,14 +189,14 @@ REGISTRY = (
     ),
     MechanismSpec(
         "distance",
-        "mechanisms.noisy_max.Distance",
+        "fim_private.mechanisms.noisy_max.Distance",
         "it needs nothing that is public, but finds an itemset only if it leads all others",
         theorem="7",
         style=LineStyle("#CC79A7", "-.", "*"),
     ),
     MechanismSpec(
         "levelwise",
-        "levelwise.levelwise.Levelwise",
+        "fim_private.levelwise.levelwise.Levelwise",
         (
             "it needs no list of items; it finds frequent items, then sets of them, and counts the "
             "candidates twice"
@@ -267,7 +261,7 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
     """Return the registry entry of a mechanism's class, or of the nearest that it inherits from, or
     raise TypeError.
     """
-    entries = {spec.path: spec for spec in REGISTRY}
+    entries = {spec.home: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
         if spec := entries.get(f"{kind.__module__}.{kind.__qualname__}"):
             return spec

@@ -1,4 +1,4 @@
-"""Several choices by one mechanism, composed; how much support a chosen itemset may lack."""
+"""Several choices by one mechanism, composed."""
 
 from __future__ import annotations
 
@@ -13,51 +13,12 @@ from fim_private.dp.accountant import Choices
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism, Selection
-from fim_private.mechanisms.exponential import Exponential, LimitedDomain
-from fim_private.mechanisms.margins import LargeMargin, TightMargin
-from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import SupportSpectrum
 
-# The probability that a shortfall is more than the one stated.
-_MISS = 0.05
 # ln of a typical number of candidates: only to compare two forms of composition.
 _LOG_CANDIDATES = 7
 
 Build = Callable[[Fraction, Fraction], Mechanism]
-
-
-def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> int | None:
-    """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more
-    than one selected.
-
-    candidates: how many itemsets of a public universe there are, None where it is unknown.
-    selections: how many there are at most, >= 1, each by this mechanism; all together of those
-    about which one statement is made. None where no such number follows from public parameters. The
-    number of candidates of choosing is private. The unnamed outcome of an exponential mechanism
-    over a bare number of items has the weight of many more than it has. With weights exp(rate *
-    support) each of K candidates is chosen with probability e^{-rate t} at most if another that is
-    not chosen has t units more. So by the union over all, t = ln(K selections / miss) / rate is
-    enough. Permute-and-flip loses no more than exponential weights of the same rate (McKenna and
-    Sheldon 2020). Max-of-laplaces passes the best over by t only if its noise is below -a, or that
-    of one of K others above t - a.
-    """
-    miss = _MISS / selections
-    match mechanism:
-        case Distance():
-            return 0  # the one that it names leads all others
-        case MaxOfLaplaces() if candidates is not None:
-            return math.ceil(
-                float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss))
-            )
-        case Exponential() | PermuteAndFlip() if candidates is not None:
-            count = candidates
-        case LimitedDomain() | TightMargin():
-            count = min(mechanism.max_rank, candidates or mechanism.max_rank)
-        case LargeMargin():
-            count = candidates or mechanism.max_rank
-        case _:
-            return None
-    return math.ceil((math.log(count) - math.log(miss)) / float(mechanism.rate))
 
 
 def is_bounded_range(mechanism: Mechanism) -> bool:
@@ -118,8 +79,8 @@ class TopK:
     @property
     def choices(self) -> Choices:
         """The choices that it is made of, for the accountant."""
-        epsilon = Fraction(self.mechanism.cost.epsilon)
-        return Choices(self.count, epsilon, is_bounded_range(self.mechanism))
+        mechanism = self.mechanism
+        return Choices(self.count, mechanism.cost.epsilon, is_bounded_range(mechanism))
 
     @property
     def margin(self) -> float:

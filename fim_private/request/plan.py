@@ -17,7 +17,8 @@ from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.top_k import TopK, shortfall
+from fim_private.mechanisms.needs import shortfall
+from fim_private.mechanisms.top_k import TopK
 from fim_private.request.groups import Target, range_of
 from fim_private.request.supports import SupportNoise
 

@@ -1,7 +1,5 @@
 """Sessions of Spark, and what a caller names as a DataFrame."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys
@@ -228,15 +226,12 @@ def is_query(data: Any, options: Reading, settings: Settings = None) -> bool:
     """
     if options.query is not None:
         return True
-    if is_dataframe(data):
-        return not _is_bare(data)
-    if isinstance(data, os.PathLike):
-        data = os.fspath(data)
-    if not isinstance(data, str) or _is_path(data):
+    data = _readable(data)
+    if isinstance(data, str) and _is_path(data):
         return False
-    _check_readable(data)
     with _reading_errors(data):
-        return not _is_bare(session(settings).table(data))
+        frame, _, _ = _frame(data, options, settings, ExitStack())
+        return not _is_bare(frame)
 
 
 def _is_bare(frame: SparkFrame) -> bool:
@@ -266,10 +261,7 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
     data: a DataFrame; a path, address, pattern or folder of Parquet or ORC; else a table's name.
     settings: as of session. Raises DataError and ParameterError.
     """
-    if isinstance(data, os.PathLike):
-        data = os.fspath(data)
-    if isinstance(data, str):  # before anything is started, which takes a while
-        _check_readable(data)
+    data = _readable(data)
     with ExitStack() as views:
         with _reading_errors(data):
             frame, name, kind = _frame(data, options, settings, views)
@@ -289,15 +281,24 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
         yield Table(needed, reader, source.read_as(roles))
 
 
-def _check_readable(path: str) -> None:
-    refused = f"{parameter('engine')} spark does not read {_name(path)}"
-    if isinstance(source_of(path), Database) or path == "-":
+def _readable(data: object) -> object:
+    """Return what a caller names, a path as text; DataError for one that Spark cannot read.
+
+    That is said before anything is started, which takes a while.
+    """
+    if isinstance(data, os.PathLike):
+        data = os.fspath(data)
+    if not isinstance(data, str):
+        return data
+    refused = f"{parameter('engine')} spark does not read {_name(data)}"
+    if isinstance(source_of(data), Database) or data == "-":
         raise DataError(f"{refused}; leave it out")
-    if _suffix(path) in _TEXTS:
+    if _suffix(data) in _TEXTS:
         raise DataError(
             f"{refused}, since Spark guesses how text is written: "
             "convert it to Parquet, or give the DataFrame that you read"
         )
+    return data
 
 
 def _reading_errors(data: Any) -> AbstractContextManager[None]:

@@ -411,7 +411,7 @@ def _gathered(
     if roles.user is not None:
         unit = [rows["users"], functions.when(rows["users"].isNull(), alone)]
     shuffled = rows.repartition(tasks_for(rows, entries), *unit)
-    return run(shuffled, assembly.of_shuffled, PIECES)
+    return run(shuffled, lambda batches: assembly.of_units(map(_keyed, batches)), PIECES)
 
 
 def tasks_for(frame: SparkFrame, entries: int) -> int:
@@ -469,10 +469,6 @@ class _Assembly:
             codes = pa.ListArray.from_arrays(arrow_of(offsets), arrow_of(rows.codes))
             yield RecordBatch.from_pydict({**rows.keys, _CODES.name: codes})
 
-    def of_shuffled(self, batches: Batches) -> Batches:
-        """Yield pieces of the rows that `to_shuffle` gave of some units."""
-        return self.of_units(map(_keyed, batches))
-
     def of_units(self, rows: Iterable[KeyedRows]) -> Batches:
         """Yield pieces of the rows of some units."""
         cells, roles = np.zeros(CELLS, dtype=np.int64), self.reader.roles
@@ -498,6 +494,7 @@ class _Assembly:
 
 
 def _keyed(batch: RecordBatch) -> KeyedRows:
+    """Return the rows that `_Assembly.to_shuffle` gave."""
     keys = dict(zip(batch.schema.names, batch.columns, strict=True))
     codes = keys.pop(_CODES.name)
     return KeyedRows(numpy_of(codes.value_lengths()), numpy_of(codes.flatten()), keys)

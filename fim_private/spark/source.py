@@ -64,7 +64,6 @@ from fim_private.spark.purchases import (
 from fim_private.spark.tasks import (
     CHECK,
     Batches,
-    SparkFrame,
     changed,
     collected,
     persisted,
@@ -341,11 +340,23 @@ class SparkCounter:
                     yield mark(check, number)
                 yield from projected(rank_of, bounds, size, purchases)
 
-        def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
-            verify(total(row[CHECK][0].as_py() for row in rows), cells)
-            low, high = bounds[number : number + 2].tolist()
-            shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
-            return shard_counter(shard, size, effort)
+        def ask(question: _Question) -> list[_Answer]:
+            def answered(batches: Batches) -> Batches:
+                # The pieces of a shard are neighbours.
+                for number, group in groupby(
+                    single_rows(batches), lambda row: row[PART][0].as_py()
+                ):
+                    rows = [*group]
+                    verify(total(row[CHECK][0].as_py() for row in rows), cells)
+                    low, high = bounds[number : number + 2].tolist()
+                    shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
+                    answer = question(number, shard_counter(shard, size, effort))
+                    yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
+
+            answers = collected(run(shards, answered, _ANSWERS)).sort_by("shard")
+            if answers["shard"].to_pylist() != [*range(count)]:  # each answers once
+                raise changed()
+            return [json.loads(answer) for answer in answers["answer"].to_pylist()]
 
         frame = run(view.frame, shared, PIECES)
         with spark_call():
@@ -354,27 +365,7 @@ class SparkCounter:
             frame = repartition(count, frame[PART].cast("int")).sortWithinPartitions(PART)
         keeping = persisted(frame) if persists else nullcontext(frame)
         with keeping as shards:
-            yield partial(_answers, shards, count, counter_of)
-
-
-def _answers(
-    shards: SparkFrame,
-    count: int,
-    counter_of: Callable[[int, Sequence[pa.RecordBatch]], ShardCounter],
-    question: _Question,
-) -> list[_Answer]:
-    """Return the answer of each shard. Raises DataError unless each answered once."""
-
-    def answered(batches: Batches) -> Batches:
-        # The pieces of a shard are neighbours.
-        for number, rows in groupby(single_rows(batches), key=lambda row: row[PART][0].as_py()):
-            answer = question(number, counter_of(number, [*rows]))
-            yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
-
-    answers = collected(run(shards, answered, _ANSWERS)).sort_by("shard")
-    if answers["shard"].to_pylist() != [*range(count)]:
-        raise changed()
-    return [json.loads(answer) for answer in answers["answer"].to_pylist()]
+            yield ask
 
 
 @dataclass(frozen=True)

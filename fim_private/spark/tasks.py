@@ -8,8 +8,6 @@ read twice before that, have check cells of their own. Nor does a retried task c
 released: noise is drawn on the driver.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections import defaultdict

@@ -5,8 +5,6 @@ audit of the whole, by that of a stage, or, where what is broken breaks no guara
 distributions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Where a condition, a query or segments choose units, nothing tells exactly how many there are."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

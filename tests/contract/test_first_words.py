@@ -1,7 +1,5 @@
 """What a newcomer reads first must not promise a customer what only a basket has."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """A point inside: MajorityPath and the exponential mechanism, by definition, draws and audits."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -1,10 +1,7 @@
 """The architecture, executed: who may import which, who may print, who is random."""
 
-from __future__ import annotations
-
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -12,7 +9,7 @@ from functools import cache, wraps
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from patience import PATIENCE
+from patience import python
 
 import fim_private
 from fim_private.mechanisms.registry import REGISTRY
@@ -159,10 +156,7 @@ def test_the_stub_has_every_public_name() -> None:
 
 def printed(*arguments: str) -> list[str]:
     """The words that a Python of its own prints."""
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=PATIENCE
-    ).stdout.split()
+    return python(*arguments).stdout.split()
 
 
 def test_the_package_itself_imports_nothing_at_first() -> None:
@@ -248,7 +242,7 @@ def test_randomness_comes_from_one_place(module: str) -> None:
 
 def test_the_glossary_of_each_room_names_its_modules() -> None:
     # these are in the registry
-    mechanisms = {spec.home.split(".")[1] for spec in REGISTRY if not spec.composed}
+    mechanisms = {spec.home.split(".")[2] for spec in REGISTRY if not spec.composed}
     for package in [name for name, path in MODULES.items() if name and path.name == "__init__.py"]:
         named = set(re.findall(r"\w+", str(ast.get_docstring(tree(package)))))
         inside = {

@@ -1,7 +1,5 @@
 """Every mechanism against its slow, independent definition, and what all of them share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How the package's own source names parameters in its errors, read from the source."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`inspect` and `mine` agree on files of every kind, or on why they are refused."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

@@ -10,8 +10,6 @@ their own part of δ: how often any of them is named.
 Picks are not replayed: test_whole_releases.py holds them to theirs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Several itemsets in one release: what is picked, and what it costs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

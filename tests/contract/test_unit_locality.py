@@ -6,8 +6,6 @@ identifier, and literally: a file is the sum of the files of its units, and one 
 replaced moves every support by at most 1.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import tempfile

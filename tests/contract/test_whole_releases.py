@@ -7,8 +7,6 @@ noisy supports. The parameters are those that `allocate` has decided on; probabi
 Whatever is broken on purpose must fail one or the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator

@@ -5,8 +5,6 @@ The first byte of an input chooses options and suffix, so that a mutation may ch
 rest is the content.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Inputs of all kinds: files, frames, tables, arrays, objects; options."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What no input may cost; and an answer, or one line that says what is wrong."""
 
-from __future__ import annotations
-
 import resource
 import signal
 import warnings

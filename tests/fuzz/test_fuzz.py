@@ -1,7 +1,5 @@
 """Whatever is to be read, and whatever is asked: an answer that keeps its promises, or one line."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

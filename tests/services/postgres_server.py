@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests: in a temporary folder, reached by a socket, and stopped."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

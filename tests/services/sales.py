@@ -1,7 +1,5 @@
 """The same sales in every kind of source."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from contextlib import closing

@@ -6,8 +6,6 @@ of its own.
 Prints the release as JSON, and how many executors were killed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

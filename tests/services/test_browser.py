@@ -1,7 +1,5 @@
 """The page of a release in a real browser, Debian's chromium: on a phone, on screens, in print."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

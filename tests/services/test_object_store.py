@@ -1,7 +1,5 @@
 """An object store, read through Arrow's file system: a server of S3's protocol (moto)."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,18 +1,13 @@
 """A real PostgreSQL server, whose programs it needs, and the same sales in every kind of source."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
-from patience import PATIENCE
+from patience import python
 from postgres_server import PASSWORD, Server, running_server
 from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
 from sources import labels_of
@@ -184,15 +179,7 @@ def test_a_password_in_an_address_is_shown_nowhere(
     address = f"postgresql://owner:{secret}@/shop?host={server.folder}"
     named = [word for name, column in COLUMNS.items() for word in (f"--{name}", column)]
     words = [command, address, "--query", QUERY, *named, "--missing-user", "drop", *form]
-    done = subprocess.run(
-        [sys.executable, "-m", "fim_private", *words],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env={**os.environ, "PGPASSWORD": ""},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python("-m", "fim_private", *words, PGPASSWORD="")
     printed = done.stdout + done.stderr
     assert secret not in printed
     assert PASSWORD not in printed

@@ -1,14 +1,10 @@
 """The documentation site builds without a warning, and is read without a network."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from patience import python
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What a page loads by itself, from somewhere else.
@@ -23,15 +19,9 @@ pytestmark = pytest.mark.full
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site. Links to what is not there are warnings, and these are errors."""
     folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=REPOSITORY,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
+    command = ("-m", "mkdocs", "build", "--strict", "--site-dir", folder)
+    variables = {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(REPOSITORY)}
+    python(*command, folder=REPOSITORY, **variables)
     return folder
 
 

@@ -1,13 +1,10 @@
 """The engine on a real local Spark: the same releases, under a seed, as on one machine."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import threading
 import warnings
@@ -19,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from patience import PATIENCE
+from patience import program, python
 from real_data import CORNER_SHOP, real_data
 from spark_cluster import JAVA, REQUEST
 from typer.testing import CliRunner
@@ -69,7 +66,7 @@ def spark() -> Iterator[Any]:
     started.stop()
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many tasks as Spark is told to use, however little there is to do."""
     monkeypatch.setattr(purchases, "FEWEST_ENTRIES", 1)
@@ -156,13 +153,11 @@ def assert_same(file: Path, **request: Any) -> None:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_releases_are_those_of_one_machine(
-    spark: Any, many_tasks: None, file: Path, name: str
-) -> None:
+def test_releases_are_those_of_one_machine(spark: Any, file: Path, name: str) -> None:
     assert_same(file, **MUCH | REQUESTS[name])
 
 
-def test_a_dataframe_is_a_product_list(spark: Any, many_tasks: None, file: Path) -> None:
+def test_a_dataframe_is_a_product_list(spark: Any, file: Path) -> None:
     request: Any = MUCH | REQUESTS["labels"]
     listed = spark.createDataFrame(LABELS.to_pylist())
     here = fim.mine(str(file), engine="spark", **request | {"catalogue": listed})
@@ -171,9 +166,7 @@ def test_a_dataframe_is_a_product_list(spark: Any, many_tasks: None, file: Path)
         fim.mine(str(file), engine="spark", **OF_USERS, items_are_public=True)
 
 
-def test_cells_are_split_and_letters_folded_as_on_one_machine(
-    spark: Any, many_tasks: None, tmp_path: Path
-) -> None:
+def test_cells_are_split_and_letters_folded_as_on_one_machine(spark: Any, tmp_path: Path) -> None:
     cells = ["Tea, milk,1", "['TEA', 'jam']", "milk", None, " jam ,Null, 1"]
     columns = {"b": [n // 3 for n in range(900)], "cells": [cells[n % 5] for n in range(900)]}
     pq.write_table(pa.table(columns), path := tmp_path / "cells.parquet", row_group_size=200)
@@ -206,11 +199,7 @@ def setting(spark: Any) -> Iterator[Callable[[str, Any], None]]:
 
 @pytest.mark.parametrize(("partitions", "adaptive"), [(1, True), (7, False), (200, True)])
 def test_partitions_and_plans_change_nothing(
-    setting: Callable[[str, Any], None],
-    many_tasks: None,
-    file: Path,
-    partitions: int,
-    adaptive: bool,
+    setting: Callable[[str, Any], None], file: Path, partitions: int, adaptive: bool
 ) -> None:
     setting("spark.sql.shuffle.partitions", partitions)
     setting("spark.sql.adaptive.enabled", adaptive)
@@ -225,12 +214,7 @@ def test_partitions_and_plans_change_nothing(
 )
 @pytest.mark.parametrize("capped", [False, True])
 def test_spectra_are_those_of_one_machine(
-    spark: Any,
-    many_tasks: None,
-    monkeypatch: pytest.MonkeyPatch,
-    file: Path,
-    universe: Any,
-    capped: bool,
+    spark: Any, monkeypatch: pytest.MonkeyPatch, file: Path, universe: Any, capped: bool
 ) -> None:
     """Read in many rounds on Spark, and at once here."""
     from fim_private.counting import source as lazy_levels
@@ -252,7 +236,7 @@ def test_spectra_are_those_of_one_machine(
     assert found[0] == found[1]
 
 
-def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> None:
+def test_lists_without_keys_and_lists_of_users(spark: Any) -> None:
     lists = [["b", "a"], None, ["a", None, "b", "a"], [], ["c", "007", "7"]] * 90
     table = pa.table({"u": ([*range(45), None] * 10)[: len(lists)], "items": lists})
     with spark_call():
@@ -266,7 +250,7 @@ def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> 
     assert fim.count(frame, **given).to_dict() == fim.count(table, **given).to_dict()
 
 
-def test_integers_in_print_are_as_on_one_machine(spark: Any, many_tasks: None) -> None:
+def test_integers_in_print_are_as_on_one_machine(spark: Any) -> None:
     ways, rows = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"], range(1500)
     table = pa.table(
         {
@@ -308,9 +292,7 @@ def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path:
         spark.catalog.dropTempView("data")
 
 
-def test_columns_of_any_type_and_name(
-    setting: Callable[[str, Any], None], many_tasks: None, tmp_path: Path
-) -> None:
+def test_columns_of_any_type_and_name(setting: Callable[[str, Any], None], tmp_path: Path) -> None:
     rows = range(300)
     instants = [1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in rows]
     table = pa.table(
@@ -390,7 +372,7 @@ def test_online_retail(spark: Any, more: Any) -> None:
 
 
 def test_a_task_that_fails_and_runs_again_changes_nothing(
-    spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each kind of task is lost once, after its work: noise is drawn here, and not again."""
     from fim_private.spark import tasks
@@ -453,7 +435,7 @@ def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
     from fim_private.spark import source
 
-    for owner, name in ((purchases.StoredPurchases, "summed"), (source, "_answers")):
+    for owner, name in ((purchases.StoredPurchases, "summed"), (source, "collected")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:
@@ -465,12 +447,7 @@ def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
 
 @pytest.mark.parametrize("lost", ["blocks", "plans"])
 def test_sums_of_other_rows_are_refused(
-    spark: Any,
-    many_tasks: None,
-    file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lost: str,
+    spark: Any, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     """The source changes after the purchases were kept, and what was kept is lost."""
     request, column = (THREES, "items") if lost == "blocks" else (LEVELWISE, "item")
@@ -480,8 +457,7 @@ def test_sums_of_other_rows_are_refused(
         pq.write_table(pa.table({"items": lists}), file)
     switch = tmp_path / "switch"
     known: set[int] = set()
-    fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
-    ledger = fim.Ledger(tmp_path / "l.ledger")
+    ledger = fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
 
     def change() -> None:
         switch.touch()
@@ -496,7 +472,7 @@ def test_sums_of_other_rows_are_refused(
 
 
 def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
-    spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By chance, by a switch, or since the file is written anew with the same items."""
     from pyspark.sql import functions
@@ -542,7 +518,7 @@ def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
     ("name", "order"), [("own unit", "repartition"), ("segments of baskets", "rand")]
 )
 def test_lost_blocks_and_other_orders_change_nothing(
-    spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch, name: str, order: str
+    spark: Any, file: Path, monkeypatch: pytest.MonkeyPatch, name: str, order: str
 ) -> None:
     from pyspark.sql import functions
 
@@ -561,7 +537,7 @@ def test_lost_blocks_and_other_orders_change_nothing(
 
 
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
-    spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from fim_private.spark import source, tasks
 
@@ -608,8 +584,7 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
     spark: Any, file: Path, tmp_path: Path, data: Any, options: Any, told: str
 ) -> None:
     given = str(file) if data == "FILE" else data
-    fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5, composition="basic")
-    ledger = fim.Ledger(tmp_path / "l.ledger")
+    ledger = fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5, composition="basic")
     with pytest.raises(fim.FimPrivateError) as error:
         fim.mine(given, engine="spark", ledger=ledger, dataset="sales", **options)
     assert told in str(error.value)
@@ -643,12 +618,8 @@ def test_on_the_command_line(spark: Any) -> None:
 
 def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
     """Two executors die while it counts, one of which has lost what it kept; speculation is on."""
-    command = [sys.executable, str(Path(__file__).with_name("spark_cluster.py")), str(file)]
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": JAVA}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    cluster = Path(__file__).with_name("spark_cluster.py")
+    done = python(cluster, file, SPARK_SUBMIT_OPTS=JAVA)
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["killed"] == 2
     assert found["release"] == json.loads(fim.mine(file, **REQUEST).to_json())
@@ -667,14 +638,7 @@ def test_what_the_document_shows_runs(language: str, text: str, tmp_path: Path) 
     command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     own = {"PATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": JAVA}
-    done = subprocess.run(
-        [*command, shown],
-        cwd=tmp_path,
-        env=os.environ | own,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    done = program(*command, shown, folder=tmp_path, **own)
     assert done.returncode == 0, done.stderr[-2000:]
     if language == "sh":
         assert "bread" in done.stdout or "milk" in done.stdout

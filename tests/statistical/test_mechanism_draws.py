@@ -1,7 +1,5 @@
 """What select draws against the exact distribution, with proven power."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Intervals of rules by the joint law of their counts: each holds in 95 % of cases by itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 Every test states its size and shows that a parameter wrong by 30 % would be caught.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

@@ -4,16 +4,11 @@ What the library draws is held to exact distributions (test_whole_releases.py). 
 process of its own that reads a file and writes JSON, has to draw the same.
 """
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from patience import python
 
 import fim_private as fim
 
@@ -40,17 +35,9 @@ def in_process(pairs: dict[Itemset, int], seed: int) -> Itemset | None:
 
 
 def by_command(data: Path, seed: int) -> Itemset | None:
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "fim_private", "mine", str(data), "--seed", str(seed)),
-            *("--mechanism", "limited-domain", "--max-rank", "2", "--neighbors", "add-remove"),
-            *("--epsilon", "1", "--delta", "0.01", "--format", "json"),
-        ],
-        capture_output=True,
-        check=True,
-        timeout=PATIENCE,
-        env=os.environ.copy(),
-    )
+    command = "--mechanism limited-domain --max-rank 2 --neighbors add-remove --epsilon 1"
+    command += f" --delta 0.01 --format json --seed {seed}"
+    done = python("-m", "fim_private", "mine", data, *command.split())
     release = json.loads(done.stdout)
     assert release["private"] is False
     return tuple(release["itemsets"][0]["items"]) if release["itemsets"] else None

@@ -1,7 +1,5 @@
 """The accountant: what the steps of a plan cost, under every way of adding up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Budgets that are allowed and promise little: who is told, where, and in which words."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Whatever is computed of a caller's list can be charged to a ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

@@ -1,12 +1,8 @@
 """Files cut off at each byte, and with each byte changed: an answer, or one line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
-import subprocess
-import sys
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -17,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from byte_targets import arrow_files, parquet_files
 from fuzz_limits import outcome
-from patience import PATIENCE
+from patience import python
 
 import fim_private as fim
 from fim_private.errors import DataError
@@ -65,14 +61,7 @@ def outcomes(
     """How many of the damaged files were read, and how many refused, each in one line."""
     path.write_bytes(content)
     given = [json.dumps(value) for value in (options, places or [0, len(content), step], masks)]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path), *given],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    read, refused, lines = json.loads(done.stdout)
+    read, refused, lines = json.loads(python("-c", PROGRAM, path, *given).stdout)
     assert all(line.isprintable() and "order_id>" not in line for line in lines), lines
     return read, refused
 

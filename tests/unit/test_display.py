@@ -1,7 +1,5 @@
 """What objects show of themselves in a session and in a notebook."""
 
-from __future__ import annotations
-
 import html
 import re
 from functools import cache

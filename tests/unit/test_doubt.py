@@ -1,7 +1,5 @@
 """Which itemsets are marked as doubtful, and how far picks fall short."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace
@@ -16,7 +14,7 @@ from released import release_of
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.mechanisms.top_k import shortfall
+from fim_private.mechanisms.needs import shortfall
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions

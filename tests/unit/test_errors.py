@@ -1,7 +1,5 @@
 """The messages of errors: which words of them are parameters."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from functools import partial

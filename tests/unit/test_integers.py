@@ -1,7 +1,5 @@
 """What is an integer in print is that integer."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Many small runs in one process: neither memory nor files nor threads grow with their number."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import sys

@@ -1,7 +1,5 @@
 """The ledger: exact sums that never exceed the limit, what it refuses, what it notices."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -22,7 +20,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from ledger_worker import CHARGE, LateLedger
-from patience import PATIENCE
+from patience import PATIENCE, python
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
@@ -997,15 +995,10 @@ except fim.LedgerError as error:
 @pytest.mark.parametrize("size", [0, 1_000, 4_096, 5_000, 20_000])
 def test_a_full_disk_refuses_and_gains_nothing(path: Path, size: int) -> None:
     fim.Ledger.create(path, epsilon=1000, delta=0.1)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", LIMITED, path, str(size)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(WORKER.parent)])},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    places = os.pathsep.join([*sys.path, str(WORKER.parent)])
+    done = python("-W", "ignore", "-c", LIMITED, path, size, PYTHONPATH=places)
     *released, error = done.stdout.splitlines()
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stderr == ""
     assert "cannot " in error
     assert "full" in error
     assert len(released) < 200

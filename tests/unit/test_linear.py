@@ -1,7 +1,5 @@
 """train_linear: how far a row moves the weights, exactly; the noise; and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -112,7 +110,7 @@ class Recorded(Randomness):
 
 @pytest.fixture
 def known_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    def noted(scale: Fraction, size: int, *, randomness: Randomness) -> Signed:
+    def noted(scale: Fraction, size: int, randomness: Randomness) -> Signed:
         assert isinstance(randomness, Recorded)
         Recorded.scales.append(scale)
         return np.arange(size)
@@ -136,7 +134,7 @@ def test_a_number_of_rows_that_is_bought_and_what_it_leaves(
     # is that of the rest.
     bought: list[Fraction] = []
 
-    def counted(scale: Fraction, *, randomness: Randomness) -> int:
+    def counted(scale: Fraction, randomness: Randomness) -> int:
         bought.append(scale)
         return noise
 

@@ -1,7 +1,5 @@
 """The race of levels decides as exact numbers do, to the last bit of the bytes it is given."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any

@@ -1,10 +1,6 @@
 """measurement: the mechanisms as OpenDP sees them, mapped, chained and composed."""
 
-from __future__ import annotations
-
 import math
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from opendp.mod import GLOBAL_FEATURES, OpenDPException
-from patience import PATIENCE
+from patience import python
 
 import fim_private.opendp
 from fim_private.dp.noise import Randomness
@@ -182,11 +178,6 @@ try:
 except FimPrivateError as error:
     print(type(error).__name__, isinstance(error, ImportError), error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
-    )
-    assert (
-        done.stdout
-        == 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
-    )
+    said = 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
+    assert python("-c", lines).stdout == said
     assert issubclass(MissingExtraError, FimPrivateError)

@@ -1,7 +1,5 @@
 """Other systems, as far as they can be played here."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Privacy parameters: what is accepted, as which exact number, and what errors say."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

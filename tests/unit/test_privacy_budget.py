@@ -1,7 +1,5 @@
 """Budgets as (ε, δ) and as ρ: what each composition makes of them."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

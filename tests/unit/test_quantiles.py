@@ -1,7 +1,5 @@
 """quantiles: the law it draws from, by brute force over all points, held to its guarantee."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

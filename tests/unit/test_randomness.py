@@ -1,17 +1,13 @@
 """The samplers as programs: sources, seeds, refinement, sizes."""
 
-from __future__ import annotations
-
 import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from patience import PATIENCE
+from patience import python
 
 from fim_private.dp.noise import (
     Randomness,
@@ -133,7 +129,4 @@ for _ in range(2):
     os.wait()
 os.write(1, b"%x\\n" % randomness.bits(256))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, timeout=PATIENCE
-    )
-    assert len({*done.stdout.split()}) == 3
+    assert len({*python("-c", program).stdout.split()}) == 3

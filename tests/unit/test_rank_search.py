@@ -1,7 +1,5 @@
 """The rank search: what is quick about it changes no draw."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import accumulate
 

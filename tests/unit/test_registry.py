@@ -1,7 +1,5 @@
 """The registry: what it says of a mechanism is what the mechanism is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rounded normal noise as a program: draws from chosen bytes against the definition, seeds."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from decimal import ROUND_FLOOR, Context, Decimal

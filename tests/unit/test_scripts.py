@@ -1,7 +1,5 @@
 """The scripts: the small files of the README's commands, and the linter of prose."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys

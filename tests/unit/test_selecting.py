@@ -1,7 +1,5 @@
 """select: a private choice among any public candidates, and the shift that it rests on."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter

@@ -1,11 +1,7 @@
 """What the engine on Spark is made of, without Spark."""
 
-from __future__ import annotations
-
 import importlib.util
-import os
 import re
-import subprocess
 import sys
 from collections import Counter as Tally
 from collections import defaultdict
@@ -19,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import program
 
 import fim_private as fim
 from fim_private.counting import COUNTERS, Effort
@@ -250,13 +247,7 @@ def test_without_pyspark_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatc
 def test_without_java_one_line_says_what_to_do(tmp_path: Any) -> None:
     # In a process of its own: another test may have started Spark here.
     code = "from fim_private.spark.dataframes import session; session()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"JAVA_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = program(sys.executable, "-c", code, JAVA_HOME=str(tmp_path))
     assert re.search("DataError: Spark did not start .* needs Java 17 or newer", done.stderr)
 
 

@@ -1,7 +1,5 @@
 """A saved release with one field changed: it means the same, or one line names the field."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

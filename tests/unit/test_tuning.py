@@ -1,7 +1,5 @@
 """validate, train_and_validate and best_of."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """vote: what a block sees, what a question may do, what is drawn of the votes."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

@@ -1,9 +1,7 @@
-"""The certified bounds of the normal tail hold the true value and are tight."""
-
-from __future__ import annotations
+"""Certified bounds hold the true value and are tight: directed rounding, and the normal tail."""
 
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import oracles
@@ -11,7 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fim_private.dp.bounds import DOWN, UP, mills_ratio, normal_density, normal_tail
+from fim_private.dp.bounds import (
+    DOWN,
+    UP,
+    exp,
+    ln,
+    mills_ratio,
+    normal_density,
+    normal_tail,
+    quotient,
+    root,
+)
 
 PRECISE = Context(prec=60)
 # From mpmath 1.4 at 70 digits: erfc(x / √2) / 2.
@@ -64,3 +72,44 @@ def test_far_beyond_all_decimals_the_bounds_still_hold() -> None:
     lower, upper = (normal_tail(side, Fraction(10**12)) for side in (DOWN, UP))
     assert 0 <= lower <= upper < Decimal("1e-400_000_000")
     assert normal_tail(UP, Fraction(-(10**12))) == 1
+
+
+# -------------------- directed rounding of decimals: by one place at most
+
+SHORT_DOWN, SHORT_UP = (Context(prec=4, rounding=side) for side in (ROUND_FLOOR, ROUND_CEILING))
+VALUES = st.integers(1, 9999).map(lambda n: Decimal(n).scaleb(-3))
+
+
+@pytest.mark.parametrize(
+    ("bound", "true"),
+    [(exp, PRECISE.exp), (ln, PRECISE.ln), (root, PRECISE.sqrt)],
+    ids=["exp", "ln", "root"],
+)
+@given(x=VALUES)
+@example(x=Decimal(1))
+def test_functions_are_bounded_from_both_sides(
+    bound: Callable[[Context, Fraction], Decimal | Fraction],
+    true: Callable[[Decimal], Decimal],
+    x: Decimal,
+) -> None:
+    value = Fraction(true(x))
+    lower, upper = (Fraction(bound(side, Fraction(x))) for side in (SHORT_DOWN, SHORT_UP))
+    assert lower <= value <= upper
+    assert upper - lower <= Fraction("0.003") * max(abs(lower), abs(upper))
+
+
+@given(st.fractions(-100, 100))
+def test_quotients_are_bounded_from_both_sides(value: Fraction) -> None:
+    lower, upper = quotient(SHORT_DOWN, value), quotient(SHORT_UP, value)
+    assert Fraction(lower) <= value <= Fraction(upper)
+    assert upper == lower or upper == SHORT_DOWN.next_plus(lower)
+
+
+def test_what_must_not_be_negative_is_not() -> None:
+    assert (
+        exp(SHORT_DOWN, Fraction(-(10**30)))
+        == root(SHORT_DOWN, Fraction(0))
+        == root(SHORT_UP, Fraction(0))
+        == 0
+    )
+    assert exp(SHORT_UP, Fraction(-(10**30))) > 0

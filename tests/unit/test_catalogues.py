@@ -407,7 +407,7 @@ def test_levels_of_groups_share_one_budget(tmp_path: Path) -> None:
     both.save(tmp_path / "both.json")
     loaded = fim.load(tmp_path / "both.json")
     assert loaded.to_dict() == both.to_dict()
-    assert "salty and soft: " in page(cast(fim.SegmentedRelease, loaded))
+    assert 'class="within"' in page(cast(fim.SegmentedRelease, loaded))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import accumulate
+from typing import Self
 
 from fim_private.dp.composition import PrivacyBudget, gdp_mu, growth_bound, zcdp_epsilon
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
@@ -109,7 +110,7 @@ class Step:
             return Fraction(self.mu_squared)
         return 2 * Fraction(self.rho or 0)
 
-    def divided_by(self, questions: int) -> Step:
+    def divided_by(self, questions: int) -> Self:
         """Return what it spends on each of several questions, if they share μ²."""
         if self.mu_squared is None:
             return self

@@ -114,7 +114,7 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
     time, period: only baskets of that period count. periods: makes one release for each of them.
     with_items: public items that every itemset has; size counts them. with_each: makes one release
         for each of up to 50 such items.
-    group: columns of catalogue, whose groups take the place of items. Several make one release each.
+    group: columns of catalogue, whose groups take the place of items. Several make a release each.
     ledger: a fim.Ledger. It is charged on the disk before supports are counted.
     Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if
     too little came out. With by it returns a SegmentedRelease, a mapping. With a seed a release

@@ -5,8 +5,6 @@ rows in rank order. An extension below the floor ends its branch. Candidates are
 batches of units, whose hits of each cell of the result are counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Plans as pictures: what each mechanism requires, against ε or against the number of itemsets."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How a source would be read, as text for a screen, and the command that mines it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fim_private.display import command_line, in_braces, item_name, printable

@@ -1,7 +1,5 @@
 """Ledgers as text for a screen: the entries, their sums, and how much remains."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fim_private.display import printable

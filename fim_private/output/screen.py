@@ -1,7 +1,5 @@
 """What a screen can show: tables that fit it, and words for letters that it lacks."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ all changes that would probably find something it names the one that gives up le
 needs with what it needed, and with the units, if public.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterator

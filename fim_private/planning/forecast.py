@@ -14,8 +14,6 @@ data set left out in turn it was 16 to 28 points off in the mean, and 45 to 72 f
 or coarse items.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A plan: what each mechanism needs to find itemsets, and which to take."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Which form a table has, which role each of its columns has, and what a source was read as."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

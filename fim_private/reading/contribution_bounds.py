@@ -3,8 +3,6 @@
 No step looks at two units, so a cut in one changes nothing about another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b

@@ -6,8 +6,6 @@ first rows, so each value is read as text, as in CSV. No error of a database is 
 quote values, or a password.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re

@@ -1,7 +1,5 @@
 """Paths, addresses, patterns and standard input, to files of a known form; and their errors."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import fnmatch

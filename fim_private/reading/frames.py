@@ -3,8 +3,6 @@
 No library is imported for them: a frame can only be here if its library already is.
 """
 
-from __future__ import annotations
-
 import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized

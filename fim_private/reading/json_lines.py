@@ -4,8 +4,6 @@ Each value is read by itself, as in CSV. (Arrow's reader of JSON guesses types f
 takes texts for times, and ends the process where lists are nested deeply.)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Where purchases are: on this machine, at an address, in a database, or in memory."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

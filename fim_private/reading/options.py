@@ -1,7 +1,5 @@
 """What a caller says of a source: form, delimiter, columns, segments, periods, missing users."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import re

@@ -5,8 +5,6 @@ is read. By its first lines, or cells, a text is refused, and the refusal names 
 decides.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

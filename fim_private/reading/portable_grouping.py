@@ -4,8 +4,6 @@ This is for installations without a compiler. The compiled `grouping` has the sa
 explain themselves there.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

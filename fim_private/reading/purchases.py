@@ -6,8 +6,6 @@ equal arrays. Errors name files, columns, types and options, never a value, an i
 number that depends on the data.
 """
 
-from __future__ import annotations
-
 import csv
 import logging
 import re

@@ -1,7 +1,5 @@
 """Arrow record batches to rows: ids, items of several columns, cells of one-hot tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

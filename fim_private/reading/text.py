@@ -4,8 +4,6 @@ A line ends at a line feed, a carriage return, or both, and means what it means 
 the file.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -4,8 +4,6 @@ pyarrow's own `to_numpy`, `pa.array`, `pa.scalar` and `fill_null` import pandas,
 and 45 MB. So this module has its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import Decimal

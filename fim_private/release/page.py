@@ -1,7 +1,5 @@
 """Releases as pages of HTML for everybody: one, what changed between two, and how shares moved."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The itemsets of a release as a chart: a dot for each, with its interval, and what leads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fim_private.release import words

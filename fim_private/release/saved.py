@@ -1,7 +1,5 @@
 """Loading a saved release: it is checked field by field against the schema, and so made."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

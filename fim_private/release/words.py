@@ -1,7 +1,5 @@
 """What a release says in words: what it protects, from what, and what its figures mean."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fim_private.display import MARK, in_braces, printable

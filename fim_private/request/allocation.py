@@ -46,8 +46,6 @@ Nothing is drawn here. Mechanisms and `run.outcome` draw, by the functions of `d
 operating system's generator, after the ledger was charged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction

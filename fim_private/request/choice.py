@@ -6,8 +6,6 @@ itemsets of users, with δ = 0 or with caps it is one that selects itemsets one 
 "a few" are depends on the number of users, if that is stated.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log
 

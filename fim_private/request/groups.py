@@ -1,7 +1,5 @@
 """What a request is made of: what is sought, what is public, and what is promised."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

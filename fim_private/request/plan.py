@@ -4,8 +4,6 @@ A plan is inert: it draws nothing and reads nothing. `allocation` makes it from 
 accountant says what it costs, and `run` carries it out.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field

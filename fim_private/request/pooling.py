@@ -10,8 +10,6 @@ confidence intervals", Econometrica 90(6), 2022. On average 95 % of them hold th
 whatever these are and however wrong the prediction is. A single one of them may hold with less.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

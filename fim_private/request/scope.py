@@ -1,7 +1,5 @@
 """The rows that count, and what an item is: public choices, which a release states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self

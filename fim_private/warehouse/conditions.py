@@ -5,8 +5,6 @@ A column is compared only with a literal of its own kind. It is refused if one m
 what its texts say.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from datetime import UTC, datetime, timedelta

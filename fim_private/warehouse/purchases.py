@@ -5,8 +5,6 @@ is one state of the data. The names of items are fetched, each once, and are num
 of their labels.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta

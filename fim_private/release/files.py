@@ -213,8 +213,8 @@ class Published(Tabular):
         rule for each item, surest first.
 
         Each rule has its left side within the basket, and nothing of the basket on its right side.
-        What is bought less often than by chance is left out. An empty frame says that nothing in
-        the release goes with the basket.
+        What is surely bought less often than by chance is left out. An empty frame says that
+        nothing in the release goes with the basket.
         basket: an item, or a list or set of items. top: how many rules there are at most, >= 1; of
         several segments, in each. Raises what rules() raises.
         """

@@ -662,12 +662,13 @@ class RuleChoice:
         """
         enough = columns["confidence"] >= self.min_confidence
         doubtful = columns["confidence_lower"] < self.min_confidence
-        # What is bought less often than by chance goes with nothing.
-        least_lift = max(self.min_lift, float(self.basket is not None))
         if "lift" in columns:
-            enough &= columns["lift"] >= least_lift
-            doubtful |= columns["lift_lower"] < least_lift
-            doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
+            may_be_above = columns["lift_upper"] >= 1
+            enough &= columns["lift"] >= self.min_lift
+            doubtful |= columns["lift_lower"] < self.min_lift
+            doubtful |= (columns["lift_lower"] <= 1) & may_be_above
+            if self.basket is not None:
+                enough &= may_be_above
         return enough, doubtful
 
 

@@ -312,7 +312,8 @@ def test_what_goes_with_a_basket() -> None:
         goes = release.recommend(basket, top=9)
         items = {basket.lower()} if isinstance(basket, str) else {*map(str.lower, basket)}
         best = {}
-        for place, (left, right) in enumerate(sides_of(rules := release.rules(min_lift=1))):
+        rules = release.rules().query("lift_upper >= 1")
+        for place, (left, right) in enumerate(sides_of(rules)):
             if left <= items and not right & items:
                 best.setdefault(right, place)
         assert len(best) > 0

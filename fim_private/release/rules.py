@@ -9,10 +9,10 @@ With x units that have A and C, y that have A, z that have C, and n units in all
                                                     others 1997); ∞ if x = y
     zhangs_metric   (p - q) / max(p, q)             with p = x / y and q = (z - x) / (n - y):
                                                     P(C | A) against P(C | not A) (Zhang 2000); 0
-                                                    if both are 0
+                                                    if both are 0, or y = n
     jaccard         x / (y + z - x)                 P(A, C) / P(A or C) (Jaccard 1901)
     kulczynski      (x / y + x / z) / 2             (P(C | A) + P(A | C)) / 2 (Kulczynski 1927)
-    certainty       1 - 1 / conviction              (x / y - z / n) / (1 - z / n)
+    certainty       (x / y - z / n) / (1 - z / n)   1 - 1 / conviction; 0 if z = n
 
 mlxtend's representativity is left out: without missing values it is 1 for every rule.
 """
@@ -68,7 +68,7 @@ class RuleCounts(NamedTuple):
     units: Numbers
 
 
-def _ratio(numerator: Numbers, denominator: Numbers, otherwise: float) -> Numbers:
+def _ratio(numerator: Numbers, denominator: Numbers, otherwise: Numbers | float) -> Numbers:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator > 0, np.divide(numerator, denominator), otherwise)
 
@@ -92,8 +92,10 @@ def _conviction(counts: RuleCounts) -> Numbers:
 
 
 def _zhangs_metric(counts: RuleCounts) -> Numbers:
-    without = _ratio(counts.consequent - counts.both, counts.units - counts.antecedent, 0.0)
-    return _zhang(_confidence(counts), np.clip(without, 0, 1))
+    confidence = _confidence(counts)
+    others = counts.units - counts.antecedent
+    without = _ratio(counts.consequent - counts.both, others, confidence)
+    return _zhang(confidence, np.clip(without, 0, 1))
 
 
 def _jaccard(counts: RuleCounts) -> Numbers:
@@ -826,9 +828,10 @@ def _columns(
     ]
     # Estimates and ends; of each both sides together, the left sides and the right sides.
     estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
-    counts = _rule_counts(estimates, max(units.number, 1))
+    most = max(units.number, 1)
+    counts = _rule_counts(np.minimum(estimates, most), most)
     names = [*METRICS] if lifts else ["confidence"]
-    both, antecedent, consequent = np.minimum(np.divide(counts[:3], counts.units), 1.0)
+    both, antecedent, consequent = np.divide(counts[:3], counts.units)
     columns = {
         "antecedent support": antecedent,
         "consequent support": consequent,
@@ -849,11 +852,12 @@ def _columns(
             interval, holds = joint_interval(name, counts, joint)
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
-    # As in mlxtend, certainty is 0 where all units have the right side.
-    ends = {"": 1.0, "_lower": np.inf, "_upper": np.inf} if lifts else {}
-    for end, otherwise in ends.items():
-        conviction = columns[f"conviction{end}"]
-        columns[f"certainty{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, otherwise)
+    if lifts:
+        above_chance = columns["confidence"] - consequent
+        columns["certainty"] = _ratio(above_chance, 1 - consequent, 0.0)
+        for end in ("lower", "upper"):
+            conviction = columns[f"conviction_{end}"]
+            columns[f"certainty_{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, np.inf)
     return columns
 
 

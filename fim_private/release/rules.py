@@ -93,8 +93,8 @@ def _conviction(counts: RuleCounts) -> Numbers:
 
 def _zhangs_metric(counts: RuleCounts) -> Numbers:
     confidence = _confidence(counts)
-    others = counts.units - counts.antecedent
-    without = _ratio(counts.consequent - counts.both, others, confidence)
+    units_without = counts.units - counts.antecedent
+    without = _ratio(counts.consequent - counts.both, units_without, confidence)
     return _zhang(confidence, np.clip(without, 0, 1))
 
 
@@ -605,6 +605,9 @@ class RuleChoice:
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
             widest = max(len(consequent), 1)
+        basket_items = None
+        if basket is not None:
+            basket_items = _items_asked("basket", basket)
         sortable = ("support", *METRICS, "certainty")
         if sort is not None and sort not in sortable:
             raise ParameterError(
@@ -620,7 +623,7 @@ class RuleChoice:
             positive_integer("max_consequent", widest),
             flag("redundant", limits["redundant"]),
             sort,
-            None if basket is None else _items_asked("basket", basket),
+            basket_items,
         )
 
     def check_lifts(self, *, lifts: bool) -> None:
@@ -676,14 +679,20 @@ class RuleChoice:
 
 def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
-    number = exact_number(0 if limit is None else limit)
+    if limit is None:
+        return 0.0
+    number = exact_number(limit)
     if number is None or not 0 <= number <= most:
         raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
     return float(number)
 
 
+def _folded_item(item: Item) -> Item:
+    return item if isinstance(item, int) else folded(item) or item
+
+
 def _folded_items(items: frozenset[Item]) -> frozenset[Item]:
-    return frozenset(item if isinstance(item, int) else folded(item) or item for item in items)
+    return frozenset(map(_folded_item, items))
 
 
 def _items_asked(name: str, asked: Any) -> frozenset[Item]:
@@ -728,6 +737,8 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
         )
     sides = [*filter(choice.has, _sides_of(itemsets))]
     columns = _columns(sides, known, noise, units, lifts=lifts)
+    if lifts:
+        columns |= _certainty(columns)
     enough, doubtful = choice.reached_by(columns)
     order = _order(columns, doubtful, choice.sort)
     rules = Rules(sides, columns, doubtful, unit, release.decimals, choice)
@@ -828,8 +839,7 @@ def _columns(
     ]
     # Estimates and ends; of each both sides together, the left sides and the right sides.
     estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
-    most = max(units.number, 1)
-    counts = _rule_counts(np.minimum(estimates, most), most)
+    counts = _rule_counts(estimates, max(units.number, 1))
     names = [*METRICS] if lifts else ["confidence"]
     both, antecedent, consequent = np.divide(counts[:3], counts.units)
     columns = {
@@ -852,18 +862,23 @@ def _columns(
             interval, holds = joint_interval(name, counts, joint)
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
-    if lifts:
-        above_chance = columns["confidence"] - consequent
-        columns["certainty"] = _ratio(above_chance, 1 - consequent, 0.0)
-        for end in ("lower", "upper"):
-            conviction = columns[f"conviction_{end}"]
-            columns[f"certainty_{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, np.inf)
     return columns
+
+
+def _certainty(columns: Mapping[str, Numbers]) -> dict[str, Numbers]:
+    """Return the certainty of rules, whose interval follows from that of conviction."""
+    consequent = columns["consequent support"]
+    above_chance = columns["confidence"] - consequent
+    certainty = {"certainty": _ratio(above_chance, 1 - consequent, 0.0)}
+    for end in ("lower", "upper"):
+        conviction = columns[f"conviction_{end}"]
+        certainty[f"certainty_{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, np.inf)
+    return certainty
 
 
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     """Return the counts of rules. supports: (3, rules), of both sides, the left and the right."""
-    both, antecedent, consequent = np.maximum(supports, 0)
+    both, antecedent, consequent = np.clip(supports, 0, units)
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
 
 

@@ -208,8 +208,7 @@ class Published(Tabular):
         column. Raises ParameterError for limits out of range, for a lift where there are none, and
         if the release lacks what rules need.
         """
-        rules = rules_by_segment(self, RuleChoice.of(filled("rules", RuleLimits, limits)))
-        return joined({name: made.frame() for name, made in rules.items()}, self.part)
+        return self._rules_frame(RuleChoice.of(filled("rules", RuleLimits, limits)))
 
     @takes(RuleLimits)
     def recommend(self, basket: object, *, top: int = 5, **limits: Unpack[RuleLimits]) -> Frame:
@@ -217,18 +216,23 @@ class Published(Tabular):
         rule for each item, surest first.
 
         Each rule has its left side within the basket, and nothing of the basket on its right side.
-        What is bought less often than by chance is left out. An empty frame says that nothing in
-        the release goes with the basket.
+        What is surely bought less often than by chance is left out. An empty frame says that
+        nothing in the release goes with the basket.
         basket: an item, or a list or set of items. top: how many rules there are at most, >= 1; of
         several segments, in each. Raises what rules() raises.
         """
         most = positive_integer("top", top)
-        choice = RuleChoice.of(filled("recommend", RuleLimits, limits), basket)
-        rules = {
-            name: made.at(range(len(made))[:most])
-            for name, made in rules_by_segment(self, choice).items()
+        return self._rules_frame(
+            RuleChoice.of(filled("recommend", RuleLimits, limits), basket), most
+        )
+
+    def _rules_frame(self, choice: RuleChoice, most: int | None = None) -> Frame:
+        """Return the first rules that are chosen, of each segment, as a frame."""
+        frames = {
+            name: rules.at(range(len(rules))[:most]).frame()
+            for name, rules in rules_by_segment(self, choice).items()
         }
-        return joined({name: made.frame() for name, made in rules.items()}, self.part)
+        return joined(frames, self.part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

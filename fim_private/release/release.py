@@ -233,7 +233,7 @@ class Release(Published):
 
     def maximal(self) -> tuple[Itemset, ...]:
         """Return the itemsets that are part of no other itemset of this release."""
-        return tuple(itemset for itemset in self if not self._supersets(itemset))
+        return tuple(itemset for itemset, larger in self._with_larger() if not larger)
 
     def closed(self) -> tuple[Itemset, ...]:
         """Return the itemsets that have more support than any other of this release that contains
@@ -247,17 +247,18 @@ class Release(Published):
                 f"closed itemsets need supports: mine again with {parameter('supports')}"
             )
         closed = []
-        for itemset in self:
-            support = _estimate(itemset)
-            larger = [*map(_estimate, self._supersets(itemset))]
-            if all(estimate[0] < support[0] for estimate in larger):
-                is_clear = all(is_clearly_more(support, estimate) for estimate in larger)
+        for itemset, larger in self._with_larger():
+            support, supports = _estimate(itemset), [*map(_estimate, larger)]
+            if all(estimate[0] < support[0] for estimate in supports):
+                is_clear = all(is_clearly_more(support, estimate) for estimate in supports)
                 closed.append(replace(itemset, doubtful=itemset.doubtful or not is_clear))
         return tuple(closed)
 
-    def _supersets(self, itemset: Itemset) -> list[Itemset]:
-        items = frozenset(itemset.items or ())
-        return [larger for larger in self if items < frozenset(larger.items or ())]
+    def _with_larger(self) -> Iterator[tuple[Itemset, list[Itemset]]]:
+        """Yield each itemset, and those of this release that have all of its items and more."""
+        sets = [(frozenset(itemset.items or ()), itemset) for itemset in self]
+        for items, itemset in sets:
+            yield itemset, [larger for superset, larger in sets if items < superset]
 
     @property
     def has_shares(self) -> bool:

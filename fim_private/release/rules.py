@@ -9,10 +9,10 @@ With x units that have A and C, y that have A, z that have C, and n units in all
                                                     others 1997); ∞ if x = y
     zhangs_metric   (p - q) / max(p, q)             with p = x / y and q = (z - x) / (n - y):
                                                     P(C | A) against P(C | not A) (Zhang 2000); 0
-                                                    if both are 0
+                                                    if both are 0, or y = n
     jaccard         x / (y + z - x)                 P(A, C) / P(A or C) (Jaccard 1901)
     kulczynski      (x / y + x / z) / 2             (P(C | A) + P(A | C)) / 2 (Kulczynski 1927)
-    certainty       1 - 1 / conviction              (x / y - z / n) / (1 - z / n)
+    certainty       (x / y - z / n) / (1 - z / n)   1 - 1 / conviction; 0 if z = n
 
 mlxtend's representativity is left out: without missing values it is 1 for every rule.
 """
@@ -68,7 +68,7 @@ class RuleCounts(NamedTuple):
     units: Numbers
 
 
-def _ratio(numerator: Numbers, denominator: Numbers, otherwise: float) -> Numbers:
+def _ratio(numerator: Numbers, denominator: Numbers, otherwise: Numbers | float) -> Numbers:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator > 0, np.divide(numerator, denominator), otherwise)
 
@@ -92,8 +92,10 @@ def _conviction(counts: RuleCounts) -> Numbers:
 
 
 def _zhangs_metric(counts: RuleCounts) -> Numbers:
-    without = _ratio(counts.consequent - counts.both, counts.units - counts.antecedent, 0.0)
-    return _zhang(_confidence(counts), np.clip(without, 0, 1))
+    confidence = _confidence(counts)
+    units_without = counts.units - counts.antecedent
+    without = _ratio(counts.consequent - counts.both, units_without, confidence)
+    return _zhang(confidence, np.clip(without, 0, 1))
 
 
 def _jaccard(counts: RuleCounts) -> Numbers:
@@ -603,6 +605,9 @@ class RuleChoice:
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
             widest = max(len(consequent), 1)
+        basket_items = None
+        if basket is not None:
+            basket_items = items_asked("basket", basket)
         sortable = ("support", *METRICS, "certainty")
         if sort is not None and sort not in sortable:
             raise ParameterError(
@@ -618,7 +623,7 @@ class RuleChoice:
             positive_integer("max_consequent", widest),
             flag("redundant", limits["redundant"]),
             sort,
-            None if basket is None else items_asked("basket", basket),
+            basket_items,
         )
 
     def check_lifts(self, *, lifts: bool) -> None:
@@ -671,18 +676,21 @@ class RuleChoice:
         """
         enough = columns["confidence"] >= self.min_confidence
         doubtful = columns["confidence_lower"] < self.min_confidence
-        # What is bought less often than by chance goes with nothing.
-        least_lift = max(self.min_lift, float(self.basket is not None))
         if "lift" in columns:
-            enough &= columns["lift"] >= least_lift
-            doubtful |= columns["lift_lower"] < least_lift
-            doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
+            may_be_above = columns["lift_upper"] >= 1
+            enough &= columns["lift"] >= self.min_lift
+            doubtful |= columns["lift_lower"] < self.min_lift
+            doubtful |= (columns["lift_lower"] <= 1) & may_be_above
+            if self.basket is not None:
+                enough &= may_be_above
         return enough, doubtful
 
 
 def _limit(name: str, limit: Any, most: float, expected: str) -> float:
     """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
-    number = exact_number(0 if limit is None else limit)
+    if limit is None:
+        return 0.0
+    number = exact_number(limit)
     if number is None or not 0 <= number <= most:
         raise ParameterError(f"{parameter(name)} must be {expected}, not {shown(limit)}")
     return float(number)
@@ -718,6 +726,8 @@ def rules_of(release: Any, choice: RuleChoice = ALL_RULES) -> Rules:
         )
     sides = [*filter(choice.has, _sides_of(itemsets))]
     columns = _columns(sides, known, noise, units, lifts=lifts)
+    if lifts:
+        columns |= _certainty(columns)
     enough, doubtful = choice.reached_by(columns)
     order = _order(columns, doubtful, choice.sort)
     rules = Rules(sides, columns, doubtful, unit, release.decimals, choice)
@@ -820,7 +830,7 @@ def _columns(
     estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
     counts = _rule_counts(estimates, max(units.number, 1))
     names = [*METRICS] if lifts else ["confidence"]
-    both, antecedent, consequent = np.minimum(np.divide(counts[:3], counts.units), 1.0)
+    both, antecedent, consequent = np.divide(counts[:3], counts.units)
     columns = {
         "antecedent support": antecedent,
         "consequent support": consequent,
@@ -841,17 +851,23 @@ def _columns(
             interval, holds = joint_interval(name, counts, joint)
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
-    # As in mlxtend, certainty is 0 where all units have the right side.
-    ends = {"": 1.0, "_lower": np.inf, "_upper": np.inf} if lifts else {}
-    for end, otherwise in ends.items():
-        conviction = columns[f"conviction{end}"]
-        columns[f"certainty{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, otherwise)
     return columns
+
+
+def _certainty(columns: Mapping[str, Numbers]) -> dict[str, Numbers]:
+    """Return the certainty of rules, whose interval follows from that of conviction."""
+    consequent = columns["consequent support"]
+    above_chance = columns["confidence"] - consequent
+    certainty = {"certainty": _ratio(above_chance, 1 - consequent, 0.0)}
+    for end in ("lower", "upper"):
+        conviction = columns[f"conviction_{end}"]
+        certainty[f"certainty_{end}"] = 1 - _ratio(np.ones_like(conviction), conviction, np.inf)
+    return certainty
 
 
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     """Return the counts of rules. supports: (3, rules), of both sides, the left and the right."""
-    both, antecedent, consequent = np.maximum(supports, 0)
+    both, antecedent, consequent = np.clip(supports, 0, units)
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
 
 

@@ -34,6 +34,8 @@ def in_process(pairs: dict[Itemset, int], seed: int) -> Itemset | None:
         delta=0.01,
         neighbors="add-remove",
         max_rank=2,
+        top=1,
+        supports=False,
         seed=seed,
     )
     return release.itemsets[0].items if release.itemsets else None
@@ -44,7 +46,7 @@ def by_command(data: Path, seed: int) -> Itemset | None:
         [
             *(sys.executable, "-m", "fim_private", "mine", str(data), "--seed", str(seed)),
             *("--mechanism", "limited-domain", "--max-rank", "2", "--neighbors", "add-remove"),
-            *("--epsilon", "1", "--delta", "0.01", "--format", "json"),
+            *("--epsilon", "1", "--delta", "0.01", "--top", "1", "--no-supports", "--json"),
         ],
         capture_output=True,
         check=True,

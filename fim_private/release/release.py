@@ -152,8 +152,8 @@ class Release(Published):
     @property
     def wanted(self) -> int:
         """How many itemsets were asked for in all, of those that are possible."""
-        wanted = self.top if self.union else self.top * len(self.sizes)
-        return int(min(wanted, self._possible))
+        itemsets = self.top if self.union else self.top * len(self.sizes)
+        return int(min(itemsets, self._possible))
 
     @property
     def _possible(self) -> float:

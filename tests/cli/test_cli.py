@@ -176,8 +176,8 @@ def test_output_is_what_the_screen_would_show(
 ) -> None:
     path = tmp_path / "release.txt"
     path.write_text("old")
-    screen = run(shop, "mine", "words.parquet", "--format", output_format)
-    done = run(shop, "mine", "words.parquet", "--format", output_format, "--output", path)
+    command = ["mine", "words.parquet", "--format", output_format, *ALONE]
+    screen, done = run(shop, *command), run(shop, *command, "--output", path)
     assert (done.stdout, done.stderr, done.returncode) == ("", f"wrote {path}\n", 0)
     assert path.read_text(encoding="utf-8") == screen.stdout
     assert list(tmp_path.iterdir()) == [path]
@@ -207,8 +207,8 @@ def seeded_answer(shop: Path) -> dict[str, Any]:
 
 
 LUCK = [
-    "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon", "0.0005", "--seed",
-    "11", *ALONE
+    "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon", "0.0005", *ALONE,
+    "--seed", "11",
 ]  # fmt: skip
 
 

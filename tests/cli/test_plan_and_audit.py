@@ -60,7 +60,7 @@ CUSTOMERS = [*PLAN, "--units", "9", "--user-items", "30"]
         (COMPARED, "--epsilons and --figure go together"),
         ([*DRAWN, "--format", "json"], "--format has no use with --figure"),
         ([*DRAWN, "--epsilon", "1"], "--epsilon has no use with --epsilons"),
-        ([*DRAWN, "--top", "10"], "--epsilons are for one itemset: a figure for many is drawn"),
+        ([*DRAWN, "--top", "10,50"], "--epsilons are for one --top: a figure for several is drawn"),
         ([*CUSTOMERS, "--typical-basket", "5"], "--typical-basket has no use with --user-items"),
         ([*PLAN, "--top", "5,x"], "--top must be a whole number, not 'x'"),
         ([*PLAN, "--epsilons", "1,one", "--figure", "x.png"], "--epsilons"),

@@ -169,18 +169,8 @@ def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     odd = "tea\x9b2J\x7f\u202eaet"
     file = tmp_path / "words.csv"
     file.write_text(f"{odd},milk\n" * 900, encoding="utf-8")
-    command = [
-        "mine",
-        file,
-        "--input-format",
-        "lines",
-        "--seed",
-        "1",
-        "--top",
-        "1",
-        "--no-supports",
-    ]
-    command.append("--format")
+    alone = ["--top", "1", "--no-supports", "--seed", "1"]
+    command = ["mine", file, "--input-format", "lines", *alone, "--format"]
     done = run(*command, "json")
     assert (done.stderr, done.returncode) == (b"", 0)
     assert b"tea\\u009b2J\\u007f\\u202eaet" in done.stdout

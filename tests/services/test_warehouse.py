@@ -194,7 +194,7 @@ def test_a_table_of_ibis_needs_no_engine_and_nothing_stays(duckdb_file: Path) ->
     release = fim.mine(con.table("sales"), **ASKED, **CASES["pairs"])
     assert release.to_dict() == fim.mine(TABLE, **ASKED, **CASES["pairs"]).to_dict()
     with pytest.raises(fim.WorkLimitError, match="use mechanism levelwise"):
-        fim.mine(con.table("sales"), **ASKED, **COLUMNS, size=2, max_work=10)
+        fim.mine(con.table("sales"), **ASKED, **COLUMNS, top=1, max_work=10)
     temporary = "select table_name from duckdb_tables() where temporary"
     uploaded = "select view_name from duckdb_views() where not internal"
     assert con.con.execute(f"{temporary} union {uploaded}").fetchall() == []

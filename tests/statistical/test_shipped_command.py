@@ -29,6 +29,8 @@ def in_process(pairs: dict[Itemset, int], seed: int) -> Itemset | None:
         delta=0.01,
         neighbors="add-remove",
         max_rank=2,
+        top=1,
+        supports=False,
         seed=seed,
     )
     return release.itemsets[0].items if release.itemsets else None
@@ -36,7 +38,7 @@ def in_process(pairs: dict[Itemset, int], seed: int) -> Itemset | None:
 
 def by_command(data: Path, seed: int) -> Itemset | None:
     command = "--mechanism limited-domain --max-rank 2 --neighbors add-remove --epsilon 1"
-    command += f" --delta 0.01 --format json --seed {seed}"
+    command += f" --delta 0.01 --top 1 --no-supports --json --seed {seed}"
     done = python("-m", "fim_private", "mine", data, *command.split())
     release = json.loads(done.stdout)
     assert release["private"] is False

@@ -25,6 +25,10 @@ from fim_private.request.request import Request, request_of
 pytestmark = pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")
 
 
+ALONE: dict[str, Any] = {"top": 1, "supports": False}
+BY_AUTO = {"mechanism": "auto", **ALONE}
+
+
 def asked(**options: Any) -> Request:
     return request_of(**{"by_user": False, "neighbors": "replace-one", **options})
 
@@ -39,19 +43,19 @@ def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
     ("options", "units", "changes"),
     [
         # Where another mechanism needs little enough, it is all.
-        ({"mechanism": "large-margin"}, 5_000, {"mechanism": "auto"}),
-        ({"mechanism": "large-margin", "neighbors": "add-remove"}, None, {"mechanism": "auto"}),
-        ({"mechanism": "large-margin"}, 1_500, {"mechanism": "auto", "epsilon": 2}),
+        ({"mechanism": "large-margin"}, 5_000, BY_AUTO),
+        ({"mechanism": "large-margin", "neighbors": "add-remove"}, None, BY_AUTO),
+        ({"mechanism": "large-margin"}, 1_500, BY_AUTO | {"epsilon": 2}),
         # The least that would probably do, not the most.
-        ({}, 700, {"size": 1}),
-        ({"epsilon": 1e-9}, 3_000, {"epsilon": 1}),
+        (ALONE, 700, {"size": 1}),
+        (ALONE | {"epsilon": 1e-9}, 3_000, {"epsilon": 1}),
         ({"top": 20}, 3_000, {"top": 1, "supports": False}),
-        ({"rho": 1e-4}, 2_000, {"size": 1, "rho": Fraction(1, 50)}),
+        (ALONE | {"rho": 1e-4}, 2_000, {"size": 1, "rho": Fraction(1, 50)}),
         # Rules need supports, and two items.
         ({"top": 20, "rules": True, "epsilon": 0.3}, 10_000, {"top": 1, "epsilon": Fraction(1, 2)}),
         # What was asked for with the wrong mechanism is asked for with the one that has use for the
         # cap.
-        ({"mechanism": "large-margin", "max_rank": 50}, 5_000, {"mechanism": "auto"}),
+        ({"mechanism": "large-margin", "max_rank": 50}, 5_000, BY_AUTO),
     ],
 )
 def test_the_least_change_that_would_probably_do(

@@ -753,10 +753,10 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
         ({"rho": 0.05, "top": 3, "supports": True}, Fraction(5, 100), 0.5e-6),
         ({"rho": 0.05, "user": "who", "top": 3}, Fraction(5, 100), 0.5e-6),
         ({"rho": 0.05, "min_support": 0.1}, Fraction(5, 100), 0.5e-6),
-        ({}, Fraction(1, 8), 1e-6),  # one bounded-range pick: ε²/8
+        ({"top": 1, "supports": False}, Fraction(1, 8), 1e-6),  # one bounded-range pick: ε²/8
         ({"mechanism": "large-margin"}, Fraction(1, 2), 1e-6),  # of which only ε is known
-        ({"supports": True, "supports_share": 0.5}, Fraction(1, 32) + Fraction(1, 8), 1e-6),
-        ({"delta": 0, "catalogue": ["bread", "butter", "jam"]}, Fraction(1, 2), 0),
+        ({"top": 1, "supports_share": 0.5}, Fraction(1, 32) + Fraction(1, 8), 1e-6),
+        ({"delta": 0, "catalogue": ["bread", "jam"], "supports": False}, Fraction(1, 2), 0),
     ],
 )
 def test_what_a_release_spends_in_zcdp(

@@ -205,7 +205,10 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
     ("asked", "words"),
     [
         ({"supports": True}, r"About [\d,]+ baskets hold bread and butter together, .* of all"),
-        ({"top": 1}, r"Selected as the most frequent pair: bread and butter\. Its support"),
+        (
+            {"top": 1, "supports": False},
+            r"Selected as the most frequent pair: bread and butter\. Its support",
+        ),
         ({"supports": False}, r"Among the 3 most frequent pairs: .*|Selected as frequent: .*"),
         ({"epsilon": 1e-4}, r"Nothing stood out from the noise\. That is a valid answer"),
         ({"size": 1, "supports": True}, r"About [\d,]+ baskets hold bread, .* of all \(95 %"),

@@ -28,7 +28,8 @@ def releases() -> dict[str, Any]:
     items = [(n, item) for n in range(1400) for item in ("tea", "milk")]
     rows = [(n, n % 700, item, f"2026-11-{16 + n % 14:02}") for n, item in items]
     sales = pd.DataFrame(rows, columns=["order", "customer", "item", "day"])
-    known = fim.mine(SHOP, size=2, top=1, epsilon=5, seed=3)
+    alone: dict[str, Any] = {"size": 2, "top": 1, "supports": False}
+    known = fim.mine(SHOP, **alone, epsilon=5, seed=3)
     by_user: Any = {"basket": "order", "item": "item", "user": "customer", "missing_user": "drop"}
     by_time: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "period": "week"}
     return {
@@ -37,11 +38,11 @@ def releases() -> dict[str, Any]:
             SHOP, size=2, min_support=0.05, rho=0.5, exclude=["jam"], seed=1
         ),
         "an exact number": fim.mine(SHOP, top=2, neighbors="replace-one", supports=True, seed=1),
-        "one": fim.mine(SHOP, catalogue=["bread", "butter"], delta=0, seed=1),
+        "one": fim.mine(SHOP, catalogue=["bread", "butter"], delta=0, seed=1, **alone),
         "counted": fim.count(SHOP, [["bread"], ["bread", "tea"]], epsilon=2, seed=1),
-        "nothing": fim.mine(SHOP, size=2, epsilon=0.001, seed=1),
-        "users": fim.mine(sales, size=2, epsilon=2, per="month", time="day", seed=1, **by_user),
-        "periods": fim.mine(sales, top=1, periods="2026-W47..2026-W48", seed=1, **by_time),
+        "nothing": fim.mine(SHOP, **alone, epsilon=0.001, seed=1),
+        "users": fim.mine(sales, **alone, epsilon=2, per="month", time="day", seed=1, **by_user),
+        "periods": fim.mine(sales, **alone, periods="2026-W47..2026-W48", seed=1, **by_time),
     }
 
 

@@ -133,11 +133,22 @@ class View:
         totals = counted.left_join(left_out, "unit").select(
             "unit", total=_.total - _.left_out.fill_null(0)
         )
-        cut = held.anti_join(beyond, ["unit", "place"]).inner_join(totals, "unit")
-        sums = self.summed(_with_level_weights(cut, scale), self.count, scale)
+        cut = held.anti_join(beyond, ["unit", "place"])
+        sums = self.summed(self.with_level_weights(cut, totals, scale), self.count, scale)
         self.session.drop(counted)
         self.session.drop(beyond)
         return sums
+
+    def with_level_weights(self, held: Table, totals: Table, scale: int) -> Table:
+        """Return the cells that units hold with their weights in a level sum.
+
+        totals: the unit and the sum of times over all cells that it holds.
+        """
+        if self.by_user:
+            return _with_level_weights(held.inner_join(totals, "unit"), scale)
+        # Each cell of a basket has the same weight.
+        weights = _with_level_weights(totals.mutate(times=_ONE), scale).select("unit", "weight")
+        return held.inner_join(weights, "unit")
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[Items]:
         """Return the labels of itemsets; see `ItemSource.named`."""
@@ -190,8 +201,8 @@ class _CandidateCounts:
         if view.by_user:
             rows = self._rows.inner_join(totals, "unit")
         else:  # each of the unit's pairs has the same weight
-            weights = _with_level_weights(totals.mutate(times=_ONE), scale)
-            rows = self._rows.inner_join(weights, "unit").drop("unit", "total")
+            weights = _with_level_weights(totals.mutate(times=_ONE), scale).select("unit", "weight")
+            rows = self._rows.inner_join(weights, "unit").drop("unit")
         rows = view.session.keep(rows, "rows")
         pairs = self._pairs(rows)
         if self._counts_baskets:
@@ -233,12 +244,13 @@ class _CandidateCounts:
     @property
     def _pair_totals(self) -> Table:
         """The sum of times over the pairs in each unit's baskets: unit and total, which is > 0."""
+        basket = ["unit", "basket"] if self.view.by_user else ["unit"]
         # An item makes a pair with each one before it, as often as it occurs itself.
         if self.view.together:
             before = ibis.row_number().over(group_by="unit", order_by=ibis.desc("times"))
             baskets = self._rows.mutate(pairs=_.times * before)
         else:
-            baskets = self._rows.group_by("unit", "basket").aggregate(items=_.count())
+            baskets = self.view.entries.group_by(basket).aggregate(items=_.count())
             baskets = baskets.mutate(pairs=(_.items * (_.items - 1) / 2).cast("int64"))
         if self.view.by_user:
             totals = baskets.group_by("unit").aggregate(total=_.pairs.sum().cast("int64"))

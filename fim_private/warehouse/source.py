@@ -134,21 +134,22 @@ class View:
             "unit", total=_.total - _.left_out.fill_null(0)
         )
         cut = held.anti_join(beyond, ["unit", "place"])
-        sums = self.summed(self.with_level_weights(cut, totals, scale), self.count, scale)
+        weighted = cut.inner_join(self.weights_of(totals, scale), "unit")
+        if self.by_user:
+            weighted = _with_level_weights(weighted, scale)
+        sums = self.summed(weighted, self.count, scale)
         self.session.drop(counted)
         self.session.drop(beyond)
         return sums
 
-    def with_level_weights(self, held: Table, totals: Table, scale: int) -> Table:
-        """Return the cells that units hold with their weights in a level sum.
+    def weights_of(self, totals: Table, scale: int) -> Table:
+        """Return the totals of users, or the weight that each cell of a basket has in a level sum.
 
-        totals: the unit and the sum of times over all cells that it holds.
+        totals: unit and total, the sum of times over all cells that it holds.
         """
         if self.by_user:
-            return _with_level_weights(held.inner_join(totals, "unit"), scale)
-        # Each cell of a basket has the same weight.
-        weights = _with_level_weights(totals.mutate(times=_ONE), scale).select("unit", "weight")
-        return held.inner_join(weights, "unit")
+            return totals
+        return _with_level_weights(totals.mutate(times=_ONE), scale).select("unit", "weight")
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[Items]:
         """Return the labels of itemsets; see `ItemSource.named`."""
@@ -197,12 +198,9 @@ class _CandidateCounts:
 
     def pair_level_sums(self, scale: int) -> Int64:
         view, items = self.view, self.view.count
-        totals = self._pair_totals
-        if view.by_user:
-            rows = self._rows.inner_join(totals, "unit")
-        else:  # each of the unit's pairs has the same weight
-            weights = _with_level_weights(totals.mutate(times=_ONE), scale).select("unit", "weight")
-            rows = self._rows.inner_join(weights, "unit").drop("unit")
+        rows = self._rows.inner_join(view.weights_of(self._pair_totals, scale), "unit")
+        if not view.by_user:
+            rows = rows.drop("unit")
         rows = view.session.keep(rows, "rows")
         pairs = self._pairs(rows)
         if self._counts_baskets:

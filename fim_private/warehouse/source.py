@@ -133,11 +133,23 @@ class View:
         totals = counted.left_join(left_out, "unit").select(
             "unit", total=_.total - _.left_out.fill_null(0)
         )
-        cut = held.anti_join(beyond, ["unit", "place"]).inner_join(totals, "unit")
-        sums = self.summed(_with_level_weights(cut, scale), self.count, scale)
+        cut = held.anti_join(beyond, ["unit", "place"])
+        weighted = cut.inner_join(self.weights_of(totals, scale), "unit")
+        if self.by_user:
+            weighted = _with_level_weights(weighted, scale)
+        sums = self.summed(weighted, self.count, scale)
         self.session.drop(counted)
         self.session.drop(beyond)
         return sums
+
+    def weights_of(self, totals: Table, scale: int) -> Table:
+        """Return the totals of users, or the weight that each cell of a basket has in a level sum.
+
+        totals: unit and total, the sum of times over all cells that it holds.
+        """
+        if self.by_user:
+            return totals
+        return _with_level_weights(totals.mutate(times=_ONE), scale).select("unit", "weight")
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[Items]:
         """Return the labels of itemsets; see `ItemSource.named`."""
@@ -186,12 +198,9 @@ class _CandidateCounts:
 
     def pair_level_sums(self, scale: int) -> Int64:
         view, items = self.view, self.view.count
-        totals = self._pair_totals
-        if view.by_user:
-            rows = self._rows.inner_join(totals, "unit")
-        else:  # each of the unit's pairs has the same weight
-            weights = _with_level_weights(totals.mutate(times=_ONE), scale)
-            rows = self._rows.inner_join(weights, "unit").drop("unit", "total")
+        rows = self._rows.inner_join(view.weights_of(self._pair_totals, scale), "unit")
+        if not view.by_user:
+            rows = rows.drop("unit")
         rows = view.session.keep(rows, "rows")
         pairs = self._pairs(rows)
         if self._counts_baskets:
@@ -233,12 +242,13 @@ class _CandidateCounts:
     @property
     def _pair_totals(self) -> Table:
         """The sum of times over the pairs in each unit's baskets: unit and total, which is > 0."""
+        basket = ["unit", "basket"] if self.view.by_user else ["unit"]
         # An item makes a pair with each one before it, as often as it occurs itself.
         if self.view.together:
             before = ibis.row_number().over(group_by="unit", order_by=ibis.desc("times"))
             baskets = self._rows.mutate(pairs=_.times * before)
         else:
-            baskets = self._rows.group_by("unit", "basket").aggregate(items=_.count())
+            baskets = self.view.entries.group_by(basket).aggregate(items=_.count())
             baskets = baskets.mutate(pairs=(_.items * (_.items - 1) / 2).cast("int64"))
         if self.view.by_user:
             totals = baskets.group_by("unit").aggregate(total=_.pairs.sum().cast("int64"))

@@ -51,6 +51,7 @@ WRITTEN = "%d/%m/%Y %I:%M %p"
 OF_DATES: dict[str, Any] = {"time": "date", "time_format": "%d %b %Y", "period": "2026-02"}
 OF_TEXTS = {"time": "written", "time_format": WRITTEN, "missing_time": "drop", "period": "2026-02"}
 OF_NUMBERS = {"time": "code", "time_format": "%Y%m%d", "period": "2026-W02"}
+OF_FEBRUARY: dict[str, Any] = {"time": "day", "period": "2026-02"}
 MONTHS: dict[str, Any] = {"time": "day", "period": "2026-01..2026-03", "per": "month"}
 SOME = "store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"
 LIKE = "product like 'i1_' or product not like '%i%' or price like '2%'"
@@ -74,7 +75,7 @@ CASES: dict[str, dict[str, Any]] = {
     "baskets by their day": {**TEN_OF_USERS, **OF_DATES, "basket": ["customer", "date"]},
     "segments": {**USERS, "top": 5, "by": "store", "segments": ["N", "S"]},
     "segments of baskets": {**COLUMNS, "top": 5, "by": "store", "segments": ["S", "N"]},
-    "period": {**TEN, "time": "day", "period": "2026-02"},
+    "period": {**TEN, **OF_FEBRUARY},
     "periods": {**TEN_OF_USERS, "time": "day", "periods": ["2026-01", "2026-02"]},
     "per month": {**TEN_OF_USERS, **MONTHS},
     "limited-domain": {**COLUMNS, "size": 2},
@@ -201,16 +202,23 @@ def test_a_table_of_ibis_needs_no_engine_and_nothing_stays(duckdb_file: Path) ->
     con.disconnect()
 
 
-def test_lists_and_folders_of_parquet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("two_names", ["i7", " i3 "])
+def test_lists_and_folders_of_parquet(tmp_path: Path, two_names: str) -> None:
     draw = np.random.default_rng(5)
-    lists = [[f"i{k}" for k in draw.zipf(1.4, draw.integers(0, 6)) % 20] for _ in range(1000)]
-    table = pa.table({"customer": draw.integers(0, 300, 1000), "basket": lists})
+    names = [two_names if k == 7 else f"i{k}" for k in range(20)]
+    sizes = [*draw.integers(0, 6, 990), *[32, 33, 60] * 3, 0]
+    columns = {
+        "customer": draw.integers(0, 300, 1000),
+        "basket": [*([names[k] for k in draw.zipf(1.4, size) % 20] for size in sizes[1:]), None],
+        "day": [datetime.date(2026, 1 + k % 3, 1 + k % 28) for k in range(1000)],
+    }
+    table = pa.table(columns)
     for part in range(2):
         pyarrow.parquet.write_table(table.slice(500 * part, 500), tmp_path / f"part{part}.parquet")
     (tmp_path / "_temporary").mkdir()
     pyarrow.parquet.write_table(table, tmp_path / "_temporary" / "part0.parquet")
     pyarrow.parquet.write_table(table, tmp_path / ".part0.parquet")
-    for own in ({}, {"user": "customer"}):
+    for own in ({}, {"user": "customer"}, OF_FEBRUARY, {"user": "customer", **MONTHS}):
         asked: dict[str, Any] = {**ASKED, **own, "items": "basket", "top": 10, "size": "1-2"}
         for source in (tmp_path, tmp_path / "part[01].parquet"):
             there = fim.mine(source, engine="sql", max_memory="1GB", **asked)

@@ -212,141 +212,126 @@ FROM (
 ) AS "t1";
 
 SELECT
-  "t11"."part" AS "place",
-  uniq("t11"."unit") AS "value"
+  "t10"."part" AS "place",
+  uniq("t10"."unit") AS "value"
 FROM (
   SELECT
-    "t10"."unit" AS "unit",
-    "t10"."basket" AS "basket",
-    "t10"."part" AS "part",
-    "t10"."i0" AS "i0"
+    "t9"."unit" AS "unit",
+    "t9"."basket" AS "basket",
+    "t9"."i0" AS "i0",
+    "t9"."part" AS "part"
   FROM (
     SELECT
-      "t6"."key0" AS "key0",
-      "t6"."key1" AS "key1",
-      "t6"."key_user" AS "key_user",
-      "t6"."key_nobody" AS "key_nobody",
-      "t6"."day" AS "day",
-      "t6"."part" AS "part",
-      "t6"."read" AS "read",
-      "t6"."i0" AS "i0",
-      "t9"."basket" AS "basket",
-      "t9"."unit" AS "unit"
-    FROM (
-      SELECT
-        *
-      FROM "fim_rows" AS "t0"
-      WHERE
-        "t0"."read"
-    ) AS "t6"
+      "t3"."key0" AS "key0",
+      "t3"."key1" AS "key1",
+      "t3"."key_user" AS "key_user",
+      "t3"."key_nobody" AS "key_nobody",
+      "t3"."day" AS "day",
+      "t3"."part" AS "part",
+      "t3"."read" AS "read",
+      "t3"."i0" AS "i0",
+      "t8"."basket" AS "basket",
+      "t8"."unit" AS "unit"
+    FROM "fim_rows" AS "t3"
     INNER JOIN (
       SELECT
-        "t7"."key0" AS "key0",
-        "t7"."key1" AS "key1",
-        "t7"."key_user" AS "key_user",
-        "t7"."key_nobody" AS "key_nobody",
-        "t7"."basket" AS "basket",
-        CASE WHEN "t7"."key_nobody" THEN -1 - "t7"."basket" ELSE "t7"."unit" END AS "unit"
+        "t6"."key0" AS "key0",
+        "t6"."key1" AS "key1",
+        "t6"."key_user" AS "key_user",
+        "t6"."key_nobody" AS "key_nobody",
+        "t6"."basket" AS "basket",
+        CASE WHEN "t6"."key_nobody" THEN -1 - "t6"."basket" ELSE "t6"."unit" END AS "unit"
       FROM (
         SELECT
-          "t3"."key0" AS "key0",
-          "t3"."key1" AS "key1",
-          "t3"."key_user" AS "key_user",
-          "t3"."key_nobody" AS "key_nobody",
-          "t3"."day" AS "day",
-          "t3"."place" AS "place",
-          "t3"."basket" AS "basket",
-          "t4"."key_user" AS "key_user_right",
-          "t4"."unit" AS "unit"
-        FROM "fim_named" AS "t3"
-        LEFT OUTER JOIN "fim_users" AS "t4"
-          ON "t3"."key_user" = "t4"."key_user"
-      ) AS "t7"
-    ) AS "t9"
-      ON "t6"."key0" = "t9"."key0"
-      AND "t6"."key1" = "t9"."key1"
-      AND "t6"."key_user" = "t9"."key_user"
-      AND "t6"."key_nobody" = "t9"."key_nobody"
-  ) AS "t10"
-) AS "t11"
+          "t4"."key0" AS "key0",
+          "t4"."key1" AS "key1",
+          "t4"."key_user" AS "key_user",
+          "t4"."key_nobody" AS "key_nobody",
+          "t4"."day" AS "day",
+          "t4"."place" AS "place",
+          "t4"."basket" AS "basket",
+          "t5"."key_user" AS "key_user_right",
+          "t5"."unit" AS "unit"
+        FROM "fim_named" AS "t4"
+        LEFT OUTER JOIN "fim_users" AS "t5"
+          ON "t4"."key_user" = "t5"."key_user"
+      ) AS "t6"
+    ) AS "t8"
+      ON "t3"."key0" = "t8"."key0"
+      AND "t3"."key1" = "t8"."key1"
+      AND "t3"."key_user" = "t8"."key_user"
+      AND "t3"."key_nobody" = "t8"."key_nobody"
+  ) AS "t9"
+  WHERE
+    "t9"."read"
+) AS "t10"
 GROUP BY
-  "t11"."part";
+  "t10"."part";
 
 CREATE TEMPORARY TABLE fim_entries AS
 SELECT DISTINCT
-  "t16"."unit" AS "unit",
-  "t16"."basket" AS "basket",
-  "t16"."item" AS "item"
+  "t14"."unit" AS "unit",
+  "t14"."basket" AS "basket",
+  "t14"."item" AS "item"
 FROM (
   SELECT
-    "t15".*
-    EXCEPT ("i0")
+    "t13"."unit" AS "unit",
+    "t13"."basket" AS "basket",
+    "t13"."i0" AS "i0",
+    "t4"."item" AS "item"
   FROM (
     SELECT
-      "t14"."unit" AS "unit",
-      "t14"."basket" AS "basket",
-      "t14"."part" AS "part",
-      "t14"."i0" AS "i0",
-      "t4"."item" AS "item"
+      "t11"."unit" AS "unit",
+      "t11"."basket" AS "basket",
+      "t11"."i0" AS "i0"
     FROM (
       SELECT
-        "t12"."unit" AS "unit",
-        "t12"."basket" AS "basket",
-        "t12"."part" AS "part",
-        "t12"."i0" AS "i0"
-      FROM (
+        "t5"."key0" AS "key0",
+        "t5"."key1" AS "key1",
+        "t5"."key_user" AS "key_user",
+        "t5"."key_nobody" AS "key_nobody",
+        "t5"."day" AS "day",
+        "t5"."part" AS "part",
+        "t5"."read" AS "read",
+        "t5"."i0" AS "i0",
+        "t10"."basket" AS "basket",
+        "t10"."unit" AS "unit"
+      FROM "fim_rows" AS "t5"
+      INNER JOIN (
         SELECT
           "t8"."key0" AS "key0",
           "t8"."key1" AS "key1",
           "t8"."key_user" AS "key_user",
           "t8"."key_nobody" AS "key_nobody",
-          "t8"."day" AS "day",
-          "t8"."part" AS "part",
-          "t8"."read" AS "read",
-          "t8"."i0" AS "i0",
-          "t11"."basket" AS "basket",
-          "t11"."unit" AS "unit"
+          "t8"."basket" AS "basket",
+          CASE WHEN "t8"."key_nobody" THEN -1 - "t8"."basket" ELSE "t8"."unit" END AS "unit"
         FROM (
           SELECT
-            *
-          FROM "fim_rows" AS "t1"
-          WHERE
-            "t1"."read"
+            "t6"."key0" AS "key0",
+            "t6"."key1" AS "key1",
+            "t6"."key_user" AS "key_user",
+            "t6"."key_nobody" AS "key_nobody",
+            "t6"."day" AS "day",
+            "t6"."place" AS "place",
+            "t6"."basket" AS "basket",
+            "t7"."key_user" AS "key_user_right",
+            "t7"."unit" AS "unit"
+          FROM "fim_named" AS "t6"
+          LEFT OUTER JOIN "fim_users" AS "t7"
+            ON "t6"."key_user" = "t7"."key_user"
         ) AS "t8"
-        INNER JOIN (
-          SELECT
-            "t9"."key0" AS "key0",
-            "t9"."key1" AS "key1",
-            "t9"."key_user" AS "key_user",
-            "t9"."key_nobody" AS "key_nobody",
-            "t9"."basket" AS "basket",
-            CASE WHEN "t9"."key_nobody" THEN -1 - "t9"."basket" ELSE "t9"."unit" END AS "unit"
-          FROM (
-            SELECT
-              "t5"."key0" AS "key0",
-              "t5"."key1" AS "key1",
-              "t5"."key_user" AS "key_user",
-              "t5"."key_nobody" AS "key_nobody",
-              "t5"."day" AS "day",
-              "t5"."place" AS "place",
-              "t5"."basket" AS "basket",
-              "t6"."key_user" AS "key_user_right",
-              "t6"."unit" AS "unit"
-            FROM "fim_named" AS "t5"
-            LEFT OUTER JOIN "fim_users" AS "t6"
-              ON "t5"."key_user" = "t6"."key_user"
-          ) AS "t9"
-        ) AS "t11"
-          ON "t8"."key0" = "t11"."key0"
-          AND "t8"."key1" = "t11"."key1"
-          AND "t8"."key_user" = "t11"."key_user"
-          AND "t8"."key_nobody" = "t11"."key_nobody"
-      ) AS "t12"
-    ) AS "t14"
-    INNER JOIN "fim_items" AS "t4"
-      ON "t14"."i0" = "t4"."i0"
-  ) AS "t15"
-) AS "t16";
+      ) AS "t10"
+        ON "t5"."key0" = "t10"."key0"
+        AND "t5"."key1" = "t10"."key1"
+        AND "t5"."key_user" = "t10"."key_user"
+        AND "t5"."key_nobody" = "t10"."key_nobody"
+    ) AS "t11"
+    WHERE
+      "t11"."read"
+  ) AS "t13"
+  INNER JOIN "fim_items" AS "t4"
+    ON "t13"."i0" = "t4"."i0"
+) AS "t14";
 
 CREATE TEMPORARY TABLE fim_long AS
 SELECT

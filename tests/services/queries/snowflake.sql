@@ -163,141 +163,126 @@ FROM (
 ) AS "t1";
 
 SELECT
-  "t11"."part" AS "place",
-  COUNT(DISTINCT "t11"."unit") AS "value"
+  "t10"."part" AS "place",
+  COUNT(DISTINCT "t10"."unit") AS "value"
 FROM (
   SELECT
-    "t10"."unit",
-    "t10"."basket",
-    "t10"."part",
-    "t10"."i0"
+    "t9"."unit",
+    "t9"."basket",
+    "t9"."i0",
+    "t9"."part"
   FROM (
     SELECT
-      "t6"."key0",
-      "t6"."key1",
-      "t6"."key_user",
-      "t6"."key_nobody",
-      "t6"."day",
-      "t6"."part",
-      "t6"."read",
-      "t6"."i0",
-      "t9"."basket",
-      "t9"."unit"
-    FROM (
-      SELECT
-        *
-      FROM "fim_rows" AS "t0"
-      WHERE
-        "t0"."read"
-    ) AS "t6"
+      "t3"."key0",
+      "t3"."key1",
+      "t3"."key_user",
+      "t3"."key_nobody",
+      "t3"."day",
+      "t3"."part",
+      "t3"."read",
+      "t3"."i0",
+      "t8"."basket",
+      "t8"."unit"
+    FROM "fim_rows" AS "t3"
     INNER JOIN (
       SELECT
-        "t7"."key0",
-        "t7"."key1",
-        "t7"."key_user",
-        "t7"."key_nobody",
-        "t7"."basket",
-        IFF("t7"."key_nobody", -1 - "t7"."basket", "t7"."unit") AS "unit"
+        "t6"."key0",
+        "t6"."key1",
+        "t6"."key_user",
+        "t6"."key_nobody",
+        "t6"."basket",
+        IFF("t6"."key_nobody", -1 - "t6"."basket", "t6"."unit") AS "unit"
       FROM (
         SELECT
-          "t3"."key0",
-          "t3"."key1",
-          "t3"."key_user",
-          "t3"."key_nobody",
-          "t3"."day",
-          "t3"."place",
-          "t3"."basket",
-          "t4"."key_user" AS "key_user_right",
-          "t4"."unit"
-        FROM "fim_named" AS "t3"
-        LEFT OUTER JOIN "fim_users" AS "t4"
-          ON "t3"."key_user" = "t4"."key_user"
-      ) AS "t7"
-    ) AS "t9"
-      ON "t6"."key0" = "t9"."key0"
-      AND "t6"."key1" = "t9"."key1"
-      AND "t6"."key_user" = "t9"."key_user"
-      AND "t6"."key_nobody" = "t9"."key_nobody"
-  ) AS "t10"
-) AS "t11"
+          "t4"."key0",
+          "t4"."key1",
+          "t4"."key_user",
+          "t4"."key_nobody",
+          "t4"."day",
+          "t4"."place",
+          "t4"."basket",
+          "t5"."key_user" AS "key_user_right",
+          "t5"."unit"
+        FROM "fim_named" AS "t4"
+        LEFT OUTER JOIN "fim_users" AS "t5"
+          ON "t4"."key_user" = "t5"."key_user"
+      ) AS "t6"
+    ) AS "t8"
+      ON "t3"."key0" = "t8"."key0"
+      AND "t3"."key1" = "t8"."key1"
+      AND "t3"."key_user" = "t8"."key_user"
+      AND "t3"."key_nobody" = "t8"."key_nobody"
+  ) AS "t9"
+  WHERE
+    "t9"."read"
+) AS "t10"
 GROUP BY
   1;
 
 CREATE TEMPORARY TABLE fim_entries AS
 SELECT DISTINCT
-  "t16"."unit",
-  "t16"."basket",
-  "t16"."item"
+  "t14"."unit",
+  "t14"."basket",
+  "t14"."item"
 FROM (
   SELECT
-    "t15".*
-    EXCLUDE ("i0")
+    "t13"."unit",
+    "t13"."basket",
+    "t13"."i0",
+    "t4"."item"
   FROM (
     SELECT
-      "t14"."unit",
-      "t14"."basket",
-      "t14"."part",
-      "t14"."i0",
-      "t4"."item"
+      "t11"."unit",
+      "t11"."basket",
+      "t11"."i0"
     FROM (
       SELECT
-        "t12"."unit",
-        "t12"."basket",
-        "t12"."part",
-        "t12"."i0"
-      FROM (
+        "t5"."key0",
+        "t5"."key1",
+        "t5"."key_user",
+        "t5"."key_nobody",
+        "t5"."day",
+        "t5"."part",
+        "t5"."read",
+        "t5"."i0",
+        "t10"."basket",
+        "t10"."unit"
+      FROM "fim_rows" AS "t5"
+      INNER JOIN (
         SELECT
           "t8"."key0",
           "t8"."key1",
           "t8"."key_user",
           "t8"."key_nobody",
-          "t8"."day",
-          "t8"."part",
-          "t8"."read",
-          "t8"."i0",
-          "t11"."basket",
-          "t11"."unit"
+          "t8"."basket",
+          IFF("t8"."key_nobody", -1 - "t8"."basket", "t8"."unit") AS "unit"
         FROM (
           SELECT
-            *
-          FROM "fim_rows" AS "t1"
-          WHERE
-            "t1"."read"
+            "t6"."key0",
+            "t6"."key1",
+            "t6"."key_user",
+            "t6"."key_nobody",
+            "t6"."day",
+            "t6"."place",
+            "t6"."basket",
+            "t7"."key_user" AS "key_user_right",
+            "t7"."unit"
+          FROM "fim_named" AS "t6"
+          LEFT OUTER JOIN "fim_users" AS "t7"
+            ON "t6"."key_user" = "t7"."key_user"
         ) AS "t8"
-        INNER JOIN (
-          SELECT
-            "t9"."key0",
-            "t9"."key1",
-            "t9"."key_user",
-            "t9"."key_nobody",
-            "t9"."basket",
-            IFF("t9"."key_nobody", -1 - "t9"."basket", "t9"."unit") AS "unit"
-          FROM (
-            SELECT
-              "t5"."key0",
-              "t5"."key1",
-              "t5"."key_user",
-              "t5"."key_nobody",
-              "t5"."day",
-              "t5"."place",
-              "t5"."basket",
-              "t6"."key_user" AS "key_user_right",
-              "t6"."unit"
-            FROM "fim_named" AS "t5"
-            LEFT OUTER JOIN "fim_users" AS "t6"
-              ON "t5"."key_user" = "t6"."key_user"
-          ) AS "t9"
-        ) AS "t11"
-          ON "t8"."key0" = "t11"."key0"
-          AND "t8"."key1" = "t11"."key1"
-          AND "t8"."key_user" = "t11"."key_user"
-          AND "t8"."key_nobody" = "t11"."key_nobody"
-      ) AS "t12"
-    ) AS "t14"
-    INNER JOIN "fim_items" AS "t4"
-      ON "t14"."i0" = "t4"."i0"
-  ) AS "t15"
-) AS "t16";
+      ) AS "t10"
+        ON "t5"."key0" = "t10"."key0"
+        AND "t5"."key1" = "t10"."key1"
+        AND "t5"."key_user" = "t10"."key_user"
+        AND "t5"."key_nobody" = "t10"."key_nobody"
+    ) AS "t11"
+    WHERE
+      "t11"."read"
+  ) AS "t13"
+  INNER JOIN "fim_items" AS "t4"
+    ON "t13"."i0" = "t4"."i0"
+) AS "t14";
 
 CREATE TEMPORARY TABLE fim_long AS
 SELECT

@@ -76,9 +76,7 @@ def test_baskets_stand_in_the_order_of_their_units(
 
 @pytest.mark.parametrize("module", MODULES)
 @given(rows=rows)
-@example(
-    rows=[(1, [0, 4] * 70), (0, [5, 2] * 20), (1, [3])]
-)  # one longer than what is sorted at once
+@example(rows=[(1, [0, 4] * 70), (0, [5, 2] * 20), (1, [3])])
 def test_rows_of_a_basket_come_together_and_hold_each_item_once(
     module: ModuleType, rows: list[tuple[int, list[int]]]
 ) -> None:

@@ -373,7 +373,7 @@ def _collected(
     all_keys = defaultdict[str, list[Array]](list)
     blank = empty = needed = 0
     limit = memory.current()
-    for rows in chunks:
+    for number, rows in enumerate(chunks):
         codes, lengths = rows.codes, rows.lengths.astype(np.int32)
         is_item = codes >= 0
         if not is_item.all():
@@ -397,7 +397,8 @@ def _collected(
         needed += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
         limit.check(needed + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
-        pa.default_memory_pool().release_unused()
+        if number % 8 == 0:
+            pa.default_memory_pool().release_unused()
     codes, lengths = (np.frombuffer(numbers, np.int32) for numbers in (all_codes, all_lengths))
     return codes, lengths, all_keys, blank
 

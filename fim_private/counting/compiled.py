@@ -37,7 +37,7 @@ from fim_private.reading.values import offsets_of
 from fim_private.spectrum import Level
 
 # Below this many entries a second thread costs more than it saves.
-SMALL = 1 << 19
+SMALL = 3 << 18
 # Blocks are short enough to stop between them, and to share them out evenly.
 _BLOCKS_PER_THREAD = 3
 # Entries that a block writes to one place, on average, so that blocks are worth while: some cache

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 # What is left must take one thread so long that others are worth their start, and their tables.
-_SHARED_SECONDS = 0.002
+_SHARED_SECONDS = 0.0015
 
 # Called with the fraction done of the present pass, 0 to 1.
 Progress = Callable[[float], object]

@@ -37,7 +37,7 @@ from fim_private.reading.values import offsets_of
 from fim_private.spectrum import Level
 
 # Below this many entries a second thread costs more than it saves.
-SMALL = 1 << 18
+SMALL = 3 << 18
 # Blocks are short enough to stop between them, and to share them out evenly.
 _BLOCKS_PER_THREAD = 3
 # Entries that a block writes to one place, on average, so that blocks are worth while: some cache
@@ -502,9 +502,11 @@ class CandidateCounts(CandidateCounter):
     def pair_level_sums(self, scale: int) -> Int64:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         high, low = np.tril_indices(len(self._rank), -1)
-        cells, lengths = len(high), np.diff(self._rows.starts)
+        cells, entries = len(high), len(self._rows.ranks)
+        # At least about so many pairs are in the rows: as many as if all were equally long.
+        pairs = entries * entries // (2 * len(self._rows.starts))
         scan, sums = self._scan(loops.PairScan, cells, clipped_weights(1, cells, scale), scale)
-        self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // max(cells, 1))
+        self._run(scan, 2, pairs // max(cells, 1))
         # From pairs of ranks to pairs of item numbers.
         ranks = np.stack([self._rank[low], self._rank[high]]).astype(np.int64)
         first, last = ranks.min(axis=0), ranks.max(axis=0)

@@ -457,7 +457,7 @@ cdef class UnitScan(Pass):
 
     @property
     def fraction(self):
-        return min(fim_load(&self.shared.next_rank), self.end) / max(self.end, 1)
+        return min(fim_load(&self.shared.next_rank), self.end) / <double>max(self.end, 1)
 
 
 cdef class PairScan(UnitScan):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
+# What is left must take one thread so long that others are worth their start, and their tables.
+_SHARED_SECONDS = 0.0015
 
 # Called with the fraction done of the present pass, 0 to 1.
 Progress = Callable[[float], object]
@@ -75,18 +77,20 @@ class Effort:
 
         fraction: how much of the work is done, 0 to 1.
         """
-        shown = time.monotonic()
+        begun = shown = time.monotonic()
+        before = fraction()
         helpers: list[Future[None]] = []
         with ThreadPoolExecutor(self.workers) as pool:
 
             def tick() -> None:
                 nonlocal shown
-                # not before the work has lasted some milliseconds: less is not worth a thread
-                if not helpers:
+                now, done = time.monotonic(), fraction()
+                # What is left takes so long as what was done, times one share over the other.
+                if not helpers and (1 - done) * (now - begun) >= (done - before) * _SHARED_SECONDS:
                     helpers.extend(pool.submit(scan.run) for _ in range(self.workers - 1))
-                if time.monotonic() - shown >= _PROGRESS_SECONDS:
-                    shown = time.monotonic()
-                    self.progress(fraction())
+                if now - shown >= _PROGRESS_SECONDS:
+                    shown = now
+                    self.progress(done)
 
             try:
                 scan.run(tick)

@@ -198,18 +198,17 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
     possible: list[Advice] = []
     cheapest, lowest_price = None, math.inf
     for changes in sorted(search.changes(), key=search.price):
-        if search.price(changes) >= lowest_price:
-            break
         # Without any change it is the same request.
         attempts = [changes | budget for budget in budgets if changes or budget]
-        attempted = search.least_of(attempts)
+        # Of what gives up no less than another that will do, nothing is tried.
+        cheaper = [attempt for attempt in attempts if search.price(attempt) < lowest_price]
+        attempted = search.least_of(cheaper)
         if attempted is None:
             continue
         if units is None or attempted.need <= units:
             possible.append(attempted)
-        price = search.price(attempted.changes)
-        if attempted.likely and price < lowest_price:
-            cheapest, lowest_price = attempted, price
+        if attempted.likely:
+            cheapest, lowest_price = attempted, search.price(attempted.changes)
     if cheapest is not None:
         # Where nobody knows how many units there are, they may be too few.
         return replace(cheapest, likely=units is not None or came_out > 0)

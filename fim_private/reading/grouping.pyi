@@ -17,12 +17,6 @@ def mark(numbers: Int32, marked: NDArray[np.uint8]) -> None:
     numbers: (n,), -1 or below the number of places. marked: (places,).
     """
 
-def replace(numbers: Int32, by: Int32) -> None:
-    """Replace each number by what stands at its place, in place.
-
-    numbers: (n,), >= 0 and below the number of places. by: (places,).
-    """
-
 def without_gaps(numbers: Int32) -> Int32:
     """Return the same numbers, (rows,) >= 0, in their order and without gaps; overwritten."""
 
@@ -44,18 +38,21 @@ def in_order_of_units(baskets: Int32, units: Int32) -> tuple[Int32, Int64]:
     """
 
 def brought_together(codes: Int32, sizes: Int32, baskets: Int32) -> tuple[Int32, Int64]:
-    """Return the codes basket by basket, in any order in each, and how many each basket has.
+    """Return the codes basket by basket, in any order in each, and where each basket begins, and
+    the last ends.
 
-    They are (entries,) int32 and (baskets,) int64.
+    They are (entries,) int32, the same array if the baskets of the rows ascend, and (baskets + 1,)
+    int64.
 
     codes: those of all rows, (entries,). sizes: how many each row has, (rows,). baskets: the basket
     of each row, (rows,).
     """
 
-def canonical_baskets(lengths: Int64, codes: Int32) -> tuple[Int64, Int32]:
-    """Return offsets and items as in `Transactions`: no nulls, and each item once in a basket.
+def canonical_baskets(offsets: Int64, codes: Int32, final: Int32) -> tuple[Int64, Int32]:
+    """Return offsets and items as in `Transactions`: each item once in a basket.
 
-    They are (baskets + 1,) int64 and (items,) int32, a view of codes, which are overwritten.
+    They are (baskets + 1,) int64 and (items,) int32, a view of codes. Both are overwritten.
 
-    lengths: how many codes each basket has, (baskets,). codes: (entries,), -1 for a null.
+    offsets: where the codes of each basket begin, and the last ends, (baskets + 1,). codes:
+    (entries,), >= 0. final: the item that each code stands for, -1 for none.
     """

@@ -6,11 +6,38 @@ They do what portable_grouping.py does in numpy, with equal results, in less tim
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
+from libc.string cimport memset
 
 import numpy as np
 
+cdef extern from *:
+    """
+    #define FIM_SHORT 128
+
+    /* Write up to FIM_SHORT values once each, ascending, and no -1; return how many. There is room behind the values for
+       a block of 8, which may hold anything. A value goes where as many are smaller: equal ones to one place, and -1 to
+       a place of its own, so that places are left that hold -1. Hardly a branch depends on what the values are. */
+    static inline int64_t fim_sort_short(const int32_t *values, int64_t length, int32_t *out) {
+        int32_t sorted[FIM_SHORT];
+        int64_t count = 0;
+        for (int64_t i = 0; i < length; i++) sorted[i] = -1;
+        for (int64_t block = 0; block < length; block += 8) {
+            int32_t smaller[8] = {0};
+            for (int64_t j = 0; j < length; j++)
+                for (int i = 0; i < 8; i++) smaller[i] += values[j] < values[block + i];
+            for (int64_t i = 0; i < 8 && block + i < length; i++) sorted[smaller[i]] = values[block + i];
+        }
+        for (int64_t i = 0; i < length; i++) {
+            out[count] = sorted[i];
+            count += sorted[i] >= 0;
+        }
+        return count;
+    }
+    """
+    int64_t fim_sort_short(const int32_t *, int64_t, int32_t *) noexcept nogil
+
 cdef enum:
-    SHORT = 32  # rows up to this length are sorted by insertion
+    SHORT = 128  # FIM_SHORT
 
 
 cdef int32_t _largest(const int32_t[::1] numbers) noexcept nogil:
@@ -35,13 +62,6 @@ def mark(const int32_t[::1] numbers, uint8_t[::1] marked):
     with nogil:
         for place in range(numbers.shape[0]):
             marked[numbers[place] if numbers[place] >= 0 else last] = 1
-
-
-def replace(int32_t[::1] numbers, const int32_t[::1] by):
-    cdef int64_t place
-    with nogil:
-        for place in range(numbers.shape[0]):
-            numbers[place] = by[numbers[place]]
 
 
 def without_gaps(int32_t[::1] numbers):
@@ -107,15 +127,20 @@ def in_order_of_units(int32_t[::1] baskets, const int32_t[::1] units):
 
 def brought_together(const int32_t[::1] codes, const int32_t[::1] sizes, const int32_t[::1] baskets):
     cdef int64_t row, entry = 0, cursor, rows = sizes.shape[0], count = _largest(baskets) + 1
-    cdef int32_t copied
-    moved, starts = np.empty(codes.shape[0], dtype=np.int32), np.zeros(count + 1, dtype=np.int64)
-    cdef int32_t[::1] out = moved
-    cdef int64_t[::1] cursors = starts
+    cdef int32_t copied, last = 0
+    cdef bint ascends = True
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    cdef int64_t[::1] cursors = offsets
     with nogil:
         for row in range(rows):
-            cursors[baskets[row] + 1] += sizes[row]
+            ascends &= baskets[row] >= last
+            last = baskets[row]
+            cursors[last + 1] += sizes[row]
         _to_starts(cursors)
-    lengths = np.diff(starts)
+    if ascends:
+        return np.asarray(codes), offsets
+    moved, cursors = np.empty(codes.shape[0], dtype=np.int32), offsets.copy()
+    cdef int32_t[::1] out = moved
     with nogil:
         for row in range(rows):
             cursor = cursors[baskets[row]]
@@ -123,7 +148,7 @@ def brought_together(const int32_t[::1] codes, const int32_t[::1] sizes, const i
                 out[cursor + copied] = codes[entry + copied]
             cursors[baskets[row]] += sizes[row]
             entry += sizes[row]
-    return moved, lengths
+    return moved, offsets
 
 
 cdef int _ascending(const void *a, const void *b) noexcept nogil:
@@ -131,43 +156,37 @@ cdef int _ascending(const void *a, const void *b) noexcept nogil:
     return (first > second) - (first < second)
 
 
-cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
-    cdef int64_t i, j
-    cdef int32_t value
-    if length > SHORT:
-        qsort(values, length, sizeof(int32_t), _ascending)
-        return
-    for i in range(1, length):
-        value = values[i]
-        j = i
-        while j > 0 and values[j - 1] > value:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = value
+cdef int64_t _distinct(const int32_t *values, int64_t length, int32_t *out) noexcept nogil:
+    """Write values that ascend once each, and no -1; return how many. out may begin at values."""
+    cdef int64_t place, count = 0
+    cdef int32_t last = -1
+    for place in range(length):
+        if values[place] != last:
+            last = values[place]
+            out[count] = last
+            count += 1
+    return count
 
 
-def canonical_baskets(const int64_t[::1] lengths, int32_t[::1] codes):
-    cdef int64_t basket, entry = 0, start, end = 0, kept, place, length
-    cdef int32_t last
-    offsets = np.zeros(lengths.shape[0] + 1, dtype=np.int64)
-    cdef int64_t[::1] ends = offsets[1:]
+def canonical_baskets(int64_t[::1] offsets, int32_t[::1] codes, const int32_t[::1] final):
+    cdef int64_t basket, entry = 0, end = 0, place, length
+    cdef int32_t short[SHORT + 8]
+    cdef int32_t *out = NULL
+    memset(short, 0, sizeof(short))
     with nogil:
-        for basket in range(lengths.shape[0]):
-            start = end
-            for place in range(entry, entry + lengths[basket]):
-                if codes[place] >= 0:
-                    codes[end] = codes[place]
-                    end += 1
-            entry += lengths[basket]
-            length = end - start
-            if length > 1:
-                _sort(&codes[0] + start, length)
-            end = start
-            last = -1
-            for place in range(start, start + length):
-                if codes[place] != last:
-                    last = codes[place]
-                    codes[end] = last
-                    end += 1
-            ends[basket] = end
-    return offsets, np.asarray(codes)[:end]
+        for basket in range(offsets.shape[0] - 1):
+            length = offsets[basket + 1] - entry
+            if length:
+                out = &codes[0] + end
+            if length <= SHORT:
+                for place in range(length):
+                    short[place] = final[codes[entry + place]]
+                end += fim_sort_short(short, length, out)
+            else:
+                for place in range(length):
+                    out[place] = final[codes[entry + place]]
+                qsort(out, length, sizeof(int32_t), _ascending)
+                end += _distinct(out, length, out)
+            entry += length
+            offsets[basket + 1] = end
+    return np.asarray(offsets), np.asarray(codes)[:end]

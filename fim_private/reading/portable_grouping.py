@@ -19,12 +19,6 @@ def mark(numbers: Int32, marked: NDArray[np.uint8]) -> None:
         marked[block] = 1
 
 
-def replace(numbers: Int32, by: Int32) -> None:
-    """Replace each number by what stands at its place; see `grouping.replace`."""
-    for block in np.split(numbers, range(ENTRIES, len(numbers), ENTRIES)):
-        block[:] = by[block]
-
-
 def without_gaps(numbers: Int32) -> Int32:
     """Return the same numbers without gaps, in their order; see `grouping.without_gaps`."""
     renumbered = np.cumsum(np.bincount(numbers) > 0, dtype=np.int32) - np.int32(1)
@@ -57,21 +51,23 @@ def in_order_of_units(baskets: Int32, units: Int32) -> tuple[Int32, Int64]:
 
 def brought_together(codes: Int32, sizes: Int32, baskets: Int32) -> tuple[Int32, Int64]:
     """Return the codes basket by basket; see `grouping.brought_together`."""
+    offsets = offsets_of(np.bincount(baskets, sizes))
+    if (baskets[1:] >= baskets[:-1]).all():
+        return codes, offsets
     key = np.repeat(baskets, sizes).astype(np.int64)
     key <<= 32
     key |= codes
     key.sort()
-    lengths = np.bincount(key >> 32, minlength=baskets.max(initial=-1) + 1)
-    return (key & 0xFFFFFFFF).astype(np.int32), lengths
+    return (key & 0xFFFFFFFF).astype(np.int32), offsets
 
 
-def canonical_baskets(lengths: Int64, codes: Int32) -> tuple[Int64, Int32]:
+def canonical_baskets(offsets: Int64, codes: Int32, final: Int32) -> tuple[Int64, Int32]:
     """Return offsets and items, some baskets at a time; see `grouping.canonical_baskets`."""
-    offsets, ends = offsets_of(lengths), offsets_of(lengths)
+    ends, lengths = offsets.copy(), np.diff(offsets)
     firsts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], ENTRIES)))
     count = 0
     for first, last in pairwise([*firsts.tolist(), len(lengths)]):
-        block = codes[ends[first] : ends[last]]
+        block = final[codes[ends[first] : ends[last]]]
         key = np.repeat(np.arange(last - first) << 32, lengths[first:last])
         key = (key | block)[block >= 0]
         key.sort()

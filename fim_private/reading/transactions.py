@@ -111,7 +111,8 @@ class Transactions:
 
         codes: the new code of each item, (items,); -1 leaves it out.
         """
-        offsets, items = grouping.canonical_baskets(np.diff(self.offsets), codes[self.items])
+        baskets = self.offsets.copy(), self.items.copy()
+        offsets, items = grouping.canonical_baskets(*baskets, codes)
         return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
@@ -131,8 +132,9 @@ class Transactions:
         """
         if not self.together or self.unit_offsets is None:
             return self
-        lengths = np.diff(self.offsets[self.unit_offsets])
-        offsets, items = grouping.canonical_baskets(lengths, self.items.copy())
+        baskets = self.offsets[self.unit_offsets], self.items.copy()
+        same_codes = np.arange(len(self.vocabulary), dtype=np.int32)
+        offsets, items = grouping.canonical_baskets(*baskets, same_codes)
         return replace(
             self,
             offsets=offsets,
@@ -337,15 +339,14 @@ def assemble(
             segment = place
         segment = segment[stay] if segmented else None
     vocabulary, final = labels.finish([codes])
-    grouping.replace(codes, final)
     group, unit_offsets = _groups(basket, user, segment)
     del basket, user  # some hundred megabytes of large files
     if segment is not None:  # all rows of a basket have the same
         segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
         segment_of[group] = segment
         segment = segment_of
-    codes, lengths = _by_basket(codes, sizes, group)
-    offsets, items = grouping.canonical_baskets(lengths, codes)
+    codes, offsets = grouping.brought_together(codes, sizes, group)
+    offsets, items = grouping.canonical_baskets(offsets, codes, final)
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
     if len(items) <= len(codes) * 3 // 4:
         items = items.copy()
@@ -372,7 +373,7 @@ def _collected(
     all_keys = defaultdict[str, list[Array]](list)
     blank = empty = needed = 0
     limit = memory.current()
-    for rows in chunks:
+    for number, rows in enumerate(chunks):
         codes, lengths = rows.codes, rows.lengths.astype(np.int32)
         is_item = codes >= 0
         if not is_item.all():
@@ -396,28 +397,14 @@ def _collected(
         needed += memory.ENTRY * len(codes) + memory.ROW * len(lengths)
         limit.check(needed + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
-        pa.default_memory_pool().release_unused()
+        if number % 8 == 0:
+            pa.default_memory_pool().release_unused()
     codes, lengths = (np.frombuffer(numbers, np.int32) for numbers in (all_codes, all_lengths))
     return codes, lengths, all_keys, blank
 
 
 def _joined(arrays: Sequence[Array]) -> Int32:
     return np.concatenate([numpy_of(array) for array in arrays])
-
-
-def _by_basket(codes: Codes, sizes: Int32, group: Int32) -> tuple[Codes, Int64]:
-    """Return the codes basket by basket, and how many each basket has.
-
-    Args:
-        codes: Those of all rows.
-        sizes: How many each row has.
-        group: The basket of each row, without gaps.
-    """
-    if (group[1:] > group[:-1]).all():  # each row is a basket
-        return codes, sizes.astype(np.int64)
-    if (group[1:] >= group[:-1]).all():
-        return codes, np.bincount(group, sizes).astype(np.int64)
-    return grouping.brought_together(codes, sizes, group)
 
 
 def _earliest(day: Int32, basket: Int32, user: Int32 | None) -> Int32:

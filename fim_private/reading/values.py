@@ -75,7 +75,9 @@ def arrow_strings(values: Sequence[str]) -> Array:
 
 def offsets_of(lengths: NDArray[Any]) -> Int64:
     """Return where each of some runs begins, and the last ends: (runs + 1,)."""
-    return np.append(0, np.cumsum(lengths, dtype=np.int64))
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+    return offsets
 
 
 def null_where(stand_for_none: Array, values: Array) -> Array:

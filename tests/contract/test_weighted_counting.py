@@ -438,4 +438,4 @@ def test_progress_is_shown_and_may_end_the_count(kind: Kind, monkeypatch: Any) -
     with pytest.raises(KeyboardInterrupt):
         among.level_sums(generated_candidates(60, seed=4)[-1], GRID)
     assert len(shown) >= 2
-    assert all(0 <= fraction <= 1 for fraction in shown)
+    assert all(0 < fraction <= 1 for fraction in shown)

@@ -47,23 +47,23 @@ _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
 
 
-# The columns: the different items of a mean user; the shares of users with the 1st, 5th, 25th and
-# 100th item, and pair.
+# The columns: the different items of a mean user; how many times as much noise pairs withstand as
+# items do (fitted); the shares of users with the 1st, 5th, 25th and 100th item, and pair.
 _SHOPS = (
     # BMS-WebView-1, 59,602 sessions of a web shop
-    (2.5, 0.0614, 0.0469, 0.0184, 0.0076, 0.0202, 0.0124, 0.0069, 0.0039),
+    (2.5, 0.50, 0.0614, 0.0469, 0.0184, 0.0076, 0.0202, 0.0124, 0.0069, 0.0039),
     # Groceries, 9,835 baskets, and another data set of that name by member, 3,898 users
-    (4.4, 0.2555, 0.1395, 0.0554, 0.0080, 0.0748, 0.0474, 0.0289, 0.0153),
-    (8.9, 0.4582, 0.2830, 0.1193, 0.0154, 0.0552, 0.0400, 0.0218, 0.0118),
+    (4.4, 1.00, 0.2555, 0.1395, 0.0554, 0.0080, 0.0748, 0.0474, 0.0289, 0.0153),
+    (8.9, 2.50, 0.4582, 0.2830, 0.1193, 0.0154, 0.0552, 0.0400, 0.0218, 0.0118),
     # Valued Shoppers, 9,999 users
-    (25.9, 0.3530, 0.2005, 0.0729, 0.0365, 0.0916, 0.0553, 0.0311, 0.0166),
+    (25.9, 1.10, 0.3530, 0.2005, 0.0729, 0.0365, 0.0916, 0.0553, 0.0311, 0.0166),
     # Ta-Feng, 13,858 users; the 5th and 25th are interpolated
-    (36.4, 0.3247, 0.1194, 0.0540, 0.0312, 0.0363, 0.0244, 0.0136, 0.0073),
+    (36.4, 0.70, 0.3247, 0.1194, 0.0540, 0.0312, 0.0363, 0.0244, 0.0136, 0.0073),
     # Online Retail, 4,372 users
-    (61.2, 0.2029, 0.1464, 0.1075, 0.0739, 0.0716, 0.0624, 0.0540, 0.0393),
+    (61.2, 0.33, 0.2029, 0.1464, 0.1075, 0.0739, 0.0716, 0.0624, 0.0540, 0.0393),
     # Complete Journey by product type, 2,469 users, and by product
-    (175.9, 0.8967, 0.7060, 0.5553, 0.3690, 0.5751, 0.4945, 0.3726, 0.2791),
-    (351.4, 0.7250, 0.4386, 0.3305, 0.1608, 0.2394, 0.1956, 0.1304, 0.0757),
+    (175.9, 0.90, 0.8967, 0.7060, 0.5553, 0.3690, 0.5751, 0.4945, 0.3726, 0.2791),
+    (351.4, 0.67, 0.7250, 0.4386, 0.3305, 0.1608, 0.2394, 0.1956, 0.1304, 0.0757),
 )
 _LOG_RANKS = np.log([1, 5, 25, 100])
 # The itemsets of one item more have this power of the share that pairs have of the users who have
@@ -73,16 +73,16 @@ _SUMMED_RANKS = 100  # so many ranks stand for all items
 
 # An item has this many times the weight that it would have if all users were mean users. The
 # spread of its logarithm is that of normal noise.
-_MEAN_WEIGHT, _WEIGHT_SPREAD = 1.13, 0.18
+_MEAN_WEIGHT, _WEIGHT_SPREAD = 1.12, 0.19
 # The noise grows by this power of the number of candidates that a user has. The scaling of users
 # who have many moves a support by this share.
-_LOAD_POWER, _UNEVEN = 0.25, 0.025
+_LOAD_POWER, _UNEVEN = 0.25, 0.027
 # An itemset is lost by this share of the noise over the gap between ranks; of selections the noise
 # is this, divided by their rate.
-_LOST, _PICKS_NOISE = 0.59, 0.82
+_LOST, _PICKS_NOISE = 0.56, 0.86
 # An itemset is sure in half of the runs where the first leads the last of those asked for by so
 # many σ: the logarithm, and its spread.
-_LEAD_OF_SURE, _SPREAD_OF_SURE = 2.4, 0.3
+_LEAD_OF_SURE, _SPREAD_OF_SURE = 2.0, 0.43
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,14 @@ class Shop:
     Attributes:
         users: How many users it has: the number itself.
         items: How many different items a mean user has bought.
+        pairs_withstand: How many times as much noise pairs withstand as items do.
         shares: (2, 4) logarithms of the shares of users with the items, and pairs, of some ranks.
         odds: By how much the odds of an item are raised, >= 1.
     """
 
     users: int
     items: float
+    pairs_withstand: float
     shares: Floats
     odds: float = 1.0
 
@@ -106,8 +108,8 @@ class Shop:
         """Return the shop of so many users. users, items, among: as in `expected_found`."""
         columns = np.array(_SHOPS).T
         places = np.log(columns[0])
-        shares = [np.interp(math.log(items), places, column) for column in np.log(columns[1:])]
-        shop = cls(users, items, np.reshape(shares, (2, len(_LOG_RANKS))))
+        logs = [np.interp(math.log(items), places, column) for column in np.log(columns[1:])]
+        shop = cls(users, items, math.exp(logs[0]), np.reshape(logs[1:], (2, len(_LOG_RANKS))))
         if among is None:
             return shop
         ranks = np.geomspace(1, among, _SUMMED_RANKS)
@@ -141,19 +143,27 @@ class Shop:
         supports = np.concatenate([self.supports(size, ranks) for size in sizes])
         rarest = np.concatenate([self.rarest_items(size, ranks) for size in sizes])
         order = np.argsort(-supports, kind="stable")[: len(ranks)]
-        return Top(supports[order], rarest[order], count)
+        withstands = 1.0
+        if sizes[0] > 1:
+            withstands = self.pairs_withstand
+        return Top(supports[order], rarest[order], count, withstands)
 
 
 @dataclass(frozen=True)
 class Top:
     """The `count` most frequent itemsets of a shop, and about as many that follow.
 
-    supports: (n,) descending, in units. rarest_items: (n,) the support of the rarest item of each.
+    Attributes:
+        supports: (n,) descending, in units.
+        rarest_items: (n,) the support of the rarest item of each.
+        count: How many are sought.
+        withstands: How many times as much noise they withstand as items do.
     """
 
     supports: Floats
     rarest_items: Floats
     count: int
+    withstands: float
 
     @property
     def sought(self) -> Floats:
@@ -165,7 +175,7 @@ class Top:
         earlier = float(self.supports[max(self.count // 2, 1) - 1])
         later = float(self.supports[2 * self.count - 1])
         gap = float(self.sought[-1]) * math.log(earlier / later) / math.log(4)
-        return math.exp(-_LOST * noise / gap)
+        return math.exp(-_LOST * noise / (self.withstands * gap))
 
 
 def _normal(sigmas: Floats) -> Floats:

@@ -46,7 +46,6 @@ USUAL_ITEMS, USUAL_TOP = 30.0, 50
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
 
-
 # The columns: the different items of a mean user; how many times as much noise pairs withstand as
 # items do (fitted); the shares of users with the 1st, 5th, 25th and 100th item, and pair.
 _SHOPS = (
@@ -58,16 +57,18 @@ _SHOPS = (
     # Valued Shoppers, 9,999 users
     (25.9, 1.10, 0.3530, 0.2005, 0.0729, 0.0365, 0.0916, 0.0553, 0.0311, 0.0166),
     # Ta-Feng, 13,858 users; the 5th and 25th are interpolated
-    (36.4, 0.70, 0.3247, 0.1194, 0.0540, 0.0312, 0.0363, 0.0244, 0.0136, 0.0073),
+    (36.4, 0.30, 0.3247, 0.1194, 0.0540, 0.0312, 0.0363, 0.0244, 0.0136, 0.0073),
     # Online Retail, 4,372 users
     (61.2, 0.33, 0.2029, 0.1464, 0.1075, 0.0739, 0.0716, 0.0624, 0.0540, 0.0393),
     # Complete Journey by product type, 2,469 users, and by product
     (175.9, 0.90, 0.8967, 0.7060, 0.5553, 0.3690, 0.5751, 0.4945, 0.3726, 0.2791),
     (351.4, 0.67, 0.7250, 0.4386, 0.3305, 0.1608, 0.2394, 0.1956, 0.1304, 0.0757),
 )
-_LOG_RANKS = np.log([1, 5, 25, 100])
-# The itemsets of one item more have this power of the share that pairs have of the users who have
-# their items.
+_RANKS = 1.0, 5.0, 25.0, 100.0
+# Shares go on to fall as they do between the last two ranks, up to this one.
+_FARTHEST = 1e7
+# Each item more divides the share of users by what the second divides that of the rarer item by,
+# to this power.
 _LARGER_POWER = 0.7
 _SUMMED_RANKS = 100  # so many ranks stand for all items
 
@@ -77,12 +78,33 @@ _MEAN_WEIGHT, _WEIGHT_SPREAD = 1.12, 0.19
 # The noise grows by this power of the number of candidates that a user has. The scaling of users
 # who have many moves a support by this share.
 _LOAD_POWER, _UNEVEN = 0.25, 0.027
-# An itemset is lost by this share of the noise over the gap between ranks; of selections the noise
-# is this, divided by their rate.
-_LOST, _PICKS_NOISE = 0.56, 0.86
+# Itemsets are lost by this share of the noise over the gap. The noise of selections is this,
+# divided by their rate.
+_LOST, _PICKS_NOISE = 0.78, 0.86
 # An itemset is sure in half of the runs where the first leads the last of those asked for by so
 # many σ: the logarithm, and its spread.
 _LEAD_OF_SURE, _SPREAD_OF_SURE = 2.0, 0.43
+
+
+@dataclass(frozen=True)
+class Top:
+    """The most frequent itemsets of a shop.
+
+    Attributes:
+        supports: (n,) descending, in units.
+        rarest_items: (n,) the support of the rarest item of each.
+        gap: How fast supports fall at the last rank.
+        load: How many of these, and of about as many that follow, a mean user has.
+    """
+
+    supports: Floats
+    rarest_items: Floats
+    gap: float
+    load: float
+
+    def share_ahead(self, noise: float) -> float:
+        """Return the share that noise, in units, does not let others overtake."""
+        return math.exp(-_LOST * noise / self.gap)
 
 
 @dataclass(frozen=True)
@@ -93,38 +115,35 @@ class Shop:
         users: How many users it has: the number itself.
         items: How many different items a mean user has bought.
         pairs_withstand: How many times as much noise pairs withstand as items do.
-        shares: (2, 4) logarithms of the shares of users with the items, and pairs, of some ranks.
-        odds: By how much the odds of an item are raised, >= 1.
+        shares: (2, 5) the shares of users with the items, and pairs, of some ranks.
     """
 
     users: int
     items: float
     pairs_withstand: float
     shares: Floats
-    odds: float = 1.0
 
     @classmethod
     def of(cls, users: int, items: float, among: int | None) -> Shop:
         """Return the shop of so many users. users, items, among: as in `expected_found`."""
-        columns = np.array(_SHOPS).T
-        places = np.log(columns[0])
-        logs = [np.interp(math.log(items), places, column) for column in np.log(columns[1:])]
-        shop = cls(users, items, math.exp(logs[0]), np.reshape(logs[1:], (2, len(_LOG_RANKS))))
+        places, *columns = np.log(_SHOPS).T
+        logs = [np.interp(math.log(items), places, column) for column in columns]
+        shares = np.reshape(logs[1:], (2, len(_RANKS)))
+        fall = math.log(_FARTHEST / _RANKS[-1]) / math.log(_RANKS[-1] / _RANKS[-2])
+        farthest = shares[:, -1] + fall * (shares[:, -1] - shares[:, -2])
+        shop = cls(users, items, math.exp(logs[0]), np.exp(np.column_stack([shares, farthest])))
         if among is None:
             return shop
         ranks = np.geomspace(1, among, _SUMMED_RANKS)
         bought = float(np.trapezoid(shop.supports(1, ranks) * ranks, np.log(ranks))) / users
-        return replace(shop, odds=max(items / max(bought, 1.0), 1.0))
+        odds = max(items / max(bought, 1.0), 1.0) ** np.array([[1], [2]])
+        return replace(shop, shares=odds * shop.shares / (1 + (odds - 1) * shop.shares))
 
     def supports(self, size: int, ranks: Floats) -> Floats:
         """Return the supports of the itemsets of a size at these ranks, >= 1, in units."""
-        logs, last = np.log(ranks), _LOG_RANKS[-1]
         shares = self.shares[min(size, 2) - 1]
-        slope = (shares[-1] - shares[-2]) / (last - _LOG_RANKS[-2])
-        log_shares = np.interp(logs, _LOG_RANKS, shares) + slope * np.maximum(logs - last, 0)
-        chance = np.exp(log_shares)
-        odds = self.odds ** min(size, 2)
-        supports = self.users * odds * chance / (1 + (odds - 1) * chance)
+        logs = np.interp(np.log(ranks), np.log([*_RANKS, _FARTHEST]), np.log(shares))
+        supports = self.users * np.exp(logs)
         if size > 2:
             supports *= (supports / self.rarest_items(2, ranks)) ** (_LARGER_POWER * (size - 2))
         return np.asarray(supports)
@@ -134,53 +153,27 @@ class Shop:
 
         The most frequent itemsets are taken to be those of the most frequent items.
         """
-        items = (math.factorial(size) * ranks) ** (1 / size)
-        return np.maximum(self.supports(1, np.maximum(items, 1)), self.supports(size, ranks))
+        items = np.maximum((math.factorial(size) * ranks) ** (1 / size), 1)
+        return np.maximum(self.supports(1, items), self.supports(size, ranks))
 
     def top(self, sizes: Sequence[int], count: int) -> Top:
-        """Return the most frequent itemsets of these sizes, ranked together."""
+        """Return the `count` most frequent itemsets of these sizes, ranked together."""
         ranks = np.arange(1.0, 2 * count + 11)
         supports = np.concatenate([self.supports(size, ranks) for size in sizes])
         rarest = np.concatenate([self.rarest_items(size, ranks) for size in sizes])
         order = np.argsort(-supports, kind="stable")[: len(ranks)]
-        withstands = 1.0
+        supports, rarest = supports[order], rarest[order]
+        earlier, last, later = supports[[max(count // 2, 1) - 1, count - 1, 2 * count - 1]]
+        gap = last * math.log(earlier / later)
         if sizes[0] > 1:
-            withstands = self.pairs_withstand
-        return Top(supports[order], rarest[order], count, withstands)
+            gap *= self.pairs_withstand
+        load = float(supports.sum()) / self.users
+        return Top(supports[:count], rarest[:count], float(gap), load)
 
 
-@dataclass(frozen=True)
-class Top:
-    """The `count` most frequent itemsets of a shop, and about as many that follow.
-
-    Attributes:
-        supports: (n,) descending, in units.
-        rarest_items: (n,) the support of the rarest item of each.
-        count: How many are sought.
-        withstands: How many times as much noise they withstand as items do.
-    """
-
-    supports: Floats
-    rarest_items: Floats
-    count: int
-    withstands: float
-
-    @property
-    def sought(self) -> Floats:
-        """The supports of those that are sought: (count,)."""
-        return self.supports[: self.count]
-
-    def share_ahead(self, noise: float) -> float:
-        """Return the share of those sought that noise, in units, does not let others overtake."""
-        earlier = float(self.supports[max(self.count // 2, 1) - 1])
-        later = float(self.supports[2 * self.count - 1])
-        gap = float(self.sought[-1]) * math.log(earlier / later) / math.log(4)
-        return math.exp(-_LOST * noise / (self.withstands * gap))
-
-
-def _normal(sigmas: Floats) -> Floats:
+def _normal(sigmas: Floats | float) -> Floats:
     """Return about the probability that a standard normal variable is below each number."""
-    return np.asarray(0.5 + 0.5 * np.tanh(0.8 * sigmas))
+    return np.asarray(0.5 + 0.5 * np.tanh(0.8 * np.asarray(sigmas)))
 
 
 def typical_items(name: str, items: float, *, least: int) -> float:
@@ -239,8 +232,8 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     for sizes, selection in zip(target.groups, cycle(plan.selections), strict=False):
         top, run = shop.top(sizes, target.top), selection.run
         if isinstance(run, Levelwise):
-            go_on = _share_of_items(run, selection, shop, top)
-            shares.append(go_on * _found_by_levels(run, top, units, half_width))
+            go_on = _share_of_items(run, shop, top, among or _LISTED_ITEMS)
+            shares.append(go_on * _found_by_levels(run, top, half_width))
         elif isinstance(run, TopK) and request.mechanism.name in _PICKED:
             shares.append(_found_by_selections(run, selection, top))
         else:
@@ -248,39 +241,36 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     return sum(shares) / len(shares)
 
 
-def _share_of_items(run: Levelwise, selection: Selection, shop: Shop, top: Top) -> float:
-    """Return the share of the itemsets sought whose items go on."""
-    recipe = run.recipe
-    variance = run.budget.variance(recipe.items, 1)
-    weights = _MEAN_WEIGHT * top.rarest_items[: top.count] / math.sqrt(shop.items)
-    last_rank = np.array([float(recipe.most_paired)])
-    least = _MEAN_WEIGHT * float(shop.supports(1, last_rank)[0]) / math.sqrt(shop.items)
+def _share_of_items(run: Levelwise, shop: Shop, top: Top, listed: int) -> float:
+    """Return the share of the itemsets sought whose items go on.
+
+    listed: how many items a list has.
+    """
+    most, variance = run.recipe.most_paired, run.budget.variance(run.recipe.items, 1)
+    # The best of the other items of a list, of which nobody has any, are so many σ above 0.
+    need = NormalDist().inv_cdf(1 - min(most / listed, 0.5)) * math.sqrt(variance)
     if run.items_delta is not None:
-        need = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
-    else:
-        # So many σ the noise of the best of all other items of the list is.
-        share = recipe.most_paired / selection.universe.candidates(1)
-        need = NormalDist().inv_cdf(1 - min(share, 0.5)) * math.sqrt(variance)
-    sigmas = np.log(weights / max(need, least)) / _WEIGHT_SPREAD
-    return float(_normal(sigmas).mean())
+        need = item_threshold(variance, run.items_delta, run.recipe.own_items) / GRID
+    others = shop.supports(1, np.array([float(most)]))
+    least = np.maximum(need * math.sqrt(shop.items) / _MEAN_WEIGHT, others)
+    return float(_normal(np.log(top.rarest_items / least) / _WEIGHT_SPREAD).mean())
 
 
-def _found_by_levels(run: Levelwise, top: Top, units: int, half_width: int) -> float:
+def _found_by_levels(run: Levelwise, top: Top, half_width: int) -> float:
     """Return the share of the itemsets whose items went on that is found and comes out.
 
     half_width: half the interval of a support, in units, or 0 if none is left out.
     """
     noise = math.sqrt(run.budget.variance(run.recipe.second, 1))
-    load = float(top.supports.sum()) / units
-    first, last = float(top.sought[0]), float(top.sought[-1])
-    share_found = top.share_ahead(math.hypot(noise * load**_LOAD_POWER, _UNEVEN * last))
-    if not half_width or top.count == 1:
+    first, last = float(top.supports[0]), float(top.supports[-1])
+    share_found = top.share_ahead(math.hypot(noise * top.load**_LOAD_POWER, _UNEVEN * last))
+    if not half_width or first <= last:
         return share_found
     # If none is sure to be among those asked for, those whose interval reaches 0 do not come out.
     lead = math.log((first - last) / noise)
-    none_is_sure = NormalDist(lead, _SPREAD_OF_SURE).cdf(_LEAD_OF_SURE)
+    none_is_sure = float(_normal((_LEAD_OF_SURE - lead) / _SPREAD_OF_SURE))
     deviation = half_width / NormalDist().inv_cdf(0.975)
-    share_above = float(_normal((top.sought - half_width) / deviation).mean())
+    share_above = float(_normal((top.supports - half_width) / deviation).mean())
     return share_found * (1 - none_is_sure * (1 - share_above))
 
 
@@ -290,7 +280,7 @@ def _found_by_selections(run: TopK, selection: Selection, top: Top) -> float:
     need = prospects(mechanism, 0.5, public.candidates if public.named else None).support
     if need is None:
         return 0.0
-    is_chosen = float((top.sought >= need).mean())
+    is_chosen = float((top.supports >= need).mean())
     rate = exponential_rate(mechanism.epsilon, mechanism.neighbors)
     return is_chosen * top.share_ahead(_PICKS_NOISE / float(rate))
 

@@ -70,6 +70,8 @@ _FARTHEST = 1e7
 # Each item more divides the share of users by what the second divides that of the rarer item by,
 # to this power.
 _LARGER_POWER = 0.7
+# Each item more leaves this share of the gap: there is one more step at which a set may be lost.
+_LARGER_GAP = 0.25
 _SUMMED_RANKS = 100  # so many ranks stand for all items
 
 # An item has this many times the weight that it would have if all users were mean users. The
@@ -166,7 +168,7 @@ class Shop:
         earlier, last, later = supports[[max(count // 2, 1) - 1, count - 1, 2 * count - 1]]
         gap = last * math.log(earlier / later)
         if sizes[0] > 1:
-            gap *= self.pairs_withstand
+            gap *= self.pairs_withstand * _LARGER_GAP ** (sizes[0] - 2)
         load = float(supports.sum()) / self.users
         return Top(supports[:count], rarest[:count], float(gap), load)
 

@@ -340,7 +340,7 @@ RELATIONS = ("add-remove", "replace-one")
 
 def shares_of(**changed: Any) -> list[float]:
     """Return the four shares: by neighbour relation, without a list and with one."""
-    plan: Any = fim.plan(**{"units": 5_000, "user_items": 60, "top": 50} | changed)
+    plan: Any = fim.plan(**{"units": 5_000, "user_items": 30, "top": 50} | changed)
     return [
         plan.expected_found[relation][listed]
         for relation in RELATIONS
@@ -357,7 +357,7 @@ def test_the_shares_are_named_by_relation_and_list(ascii_only: bool) -> None:
     assert list(plan.expected_found) == list(RELATIONS)
     asked = {"units": 10_000, "user_items": 30.0, "top": 50, "sizes": [2]}
     assert asked.items() <= plain.items()
-    assert "87 %" in repr(plan)
+    assert "85 %" in repr(plan)
     assert "<table" in plan._repr_html_()
     text = render_plan(plan, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
@@ -413,7 +413,10 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
     assert usual[0] > usual[2]
     assert usual[1] > usual[0]
     assert all(0 <= share <= 1 for units in (1, 2, 10**30) for share in shares_of(units=units))
-    assert shares_of(units=10**30) == pytest.approx([1.0] * 4)
+    # Then noise costs nothing. Scaling the customers with many pairs still swaps a few.
+    most = shares_of(units=10**30)
+    assert most == pytest.approx([most[0]] * 4)
+    assert 0.9 < most[0] < 1
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,9 @@ _CLEAR = 1.0
 
 # Normal noise is within this many σ with 95 % probability.
 _WITHIN = 1.96
+# Scaling takes more from some itemsets than from others. What both counts say of those counted
+# twice tells how much more. It is at most about this share of what scaling takes.
+_MOST_UNEVEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class Counted:
 
     Attributes:
         pool: The candidates.
-        noise: (K,) σ of the noise in each, in units.
+        noise: (K,) σ of the noise in each, in units. To an itemset that only the first count saw
+            is added what scaling may have taken more from it than from others.
         deviations: (K,) the standard deviation of each estimate, in units.
         clear: (K,) whether the first count was enough to find it.
         first_pool: The candidates of the first count.
@@ -181,12 +185,32 @@ def counted_twice(
     second, second_deviations = contested.shrunken(weights, variance, levels, earlier)
     # The second count took less from the weights of a unit: one scale brings the first to it.
     scale = max(float(np.maximum(second.estimates, 0).sum()) / float(earlier.sum()), 1.0)
-    estimates, deviations = pool.estimates * scale, deviations * scale
-    noise = first_noise * scales * scale
+    estimates, deviations, scales = pool.estimates * scale, deviations * scale, scales * scale
+    uneven = np.minimum(
+        _unevenness(earlier * scale, weights, variance + deviations[again] ** 2),
+        _MOST_UNEVEN * (1 - 1 / scales),
+    )
+    noise = np.hypot(first_noise * scales, uneven * estimates)
     estimates[again], deviations[again] = second.estimates, second_deviations
     noise[again] = sqrt(variance)
     pool = replace(pool, estimates=estimates)
     return Counted(pool, noise, deviations, clear, first_pool, levels)
+
+
+def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:
+    """Return how far the supports of one count are from those of the other, beside noise.
+
+    It is the standard deviation of the difference, as a share of the support: an upper estimate,
+    three standard errors above the mean, as few candidates say little of it.
+
+    Args:
+        first: (n,) the estimates of the first count, on the scale of the second.
+        second: (n,) the noisy weights of the second.
+        variances: (n,) of the noise in their differences.
+    """
+    differences = float(np.mean((second - first) ** 2)) * (1 + 3 * sqrt(2 / len(first)))
+    excess = max(differences - float(np.mean(variances)), 0.0)
+    return sqrt(excess / float(np.mean(first**2)))
 
 
 def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:

@@ -59,15 +59,16 @@ _CLEAR = 1.0
 # each candidate that is not released, by more than the noise of two counts explains, and also above
 # the support that a dropped one can have. That is the weight up to which itemsets were dropped at
 # any step, plus what the noise there can hide, times the units for which a weight stands, which are
-# estimated. Measured (docs/privacy.md, "How certain a release is"): of the itemsets beyond doubt
-# 99.5 % or more were among the most frequent in each of 72 requests, and of the doubtful 29 to
-# 100 %.
+# estimated. Scaling takes more from some itemsets than from others. So it is a noise of its own for
+# an itemset that only the first count saw. What was measured is in docs/privacy.md, "How certain a
+# release is".
 
-# Normal noise is within this many σ with 95 % probability.
-_WITHIN = 1.96
-# Scaling takes more from some itemsets than from others. What both counts say of those counted
-# twice tells how much more. It is at most about this share of what scaling takes.
-_MOST_UNEVEN = 0.5
+# Normal noise is below this many σ with 95 % probability.
+_WITHIN = 1.645
+# How uneven scaling is follows from the candidates that were counted twice. Few of them say little
+# of it, so it is taken to be this many standard errors more. It is at most about this share of what
+# scaling takes.
+_CAUTION, _MOST_UNEVEN = 5.0, 0.6
 
 
 @dataclass(frozen=True)
@@ -200,15 +201,15 @@ def counted_twice(
 def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:
     """Return how far the supports of one count are from those of the other, beside noise.
 
-    It is the standard deviation of the difference, as a share of the support: an upper estimate,
-    three standard errors above the mean, as few candidates say little of it.
+    It is the standard deviation of the difference, as a share of the support, estimated with
+    caution.
 
     Args:
         first: (n,) the estimates of the first count, on the scale of the second.
         second: (n,) the noisy weights of the second.
         variances: (n,) of the noise in their differences.
     """
-    differences = float(np.mean((second - first) ** 2)) * (1 + 3 * sqrt(2 / len(first)))
+    differences = float(np.mean((second - first) ** 2)) * (1 + _CAUTION * sqrt(2 / len(first)))
     excess = max(differences - float(np.mean(variances)), 0.0)
     return sqrt(excess / float(np.mean(first**2)))
 

@@ -118,17 +118,18 @@ class WeightedItemsets:
     cutoff: float = -inf
     total_weight: float = 0.0
 
+    @property
+    def logs(self) -> Floats:
+        """The logarithms of the weights: (n,). A weight below the σ of its noise counts as that."""
+        return np.asarray(np.log(np.maximum(self.weights, self.deviation)))
+
     @cached_property
-    def _logs(self) -> dict[tuple[int, ...], float]:
-        logs = np.log(np.maximum(self.weights, self.deviation))
-        return dict(zip(map(tuple, self.sets.tolist()), logs.tolist(), strict=True))
+    def _places(self) -> dict[tuple[int, ...], int]:
+        return {tuple(row): place for place, row in enumerate(self.sets.tolist())}
 
     def logs_of(self, sets: Itemsets) -> Floats:
-        """Return the logarithms of the weights of itemsets of this level: (n,).
-
-        A weight below the σ of its noise counts as that.
-        """
-        return np.array([self._logs[tuple(row)] for row in sets.tolist()], dtype=np.float64)
+        """Return the logarithms of the weights of itemsets of this level: (n,)."""
+        return self.logs[[self._places[tuple(row)] for row in sets.tolist()]]
 
     def first(self, count: int) -> WeightedItemsets:
         """Return the first `count` itemsets."""
@@ -215,8 +216,8 @@ def subset_features(sets: Itemsets, levels: WeightedBySize) -> Floats:
 
     From three items on those of its subsets with one item less are added: (n, 4).
     """
-    size, items = sets.shape[1], levels[1]
-    logs = [np.log(np.maximum(items.weights, items.deviation))[sets]]
+    size = sets.shape[1]
+    logs = [levels[1].logs[sets]]
     if size > 2:
         logs.append(subset_logs(sets, levels[size - 1]))
     return np.column_stack([f(subset, axis=1) for subset in logs for f in (np.mean, np.min)])

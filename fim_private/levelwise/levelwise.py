@@ -47,12 +47,6 @@ from fim_private.levelwise.recipe import (
     item_threshold,
 )
 
-# A candidate this many σ of the first count above the last one sought is taken for found, if it is
-# `clear_ratio` times as frequent as well. Units then hold fewer of the others, so these are counted
-# with less noise.
-_CLEAR = 1.0
-
-
 # An itemset may be wrongly among those that are released for two reasons: the noise of two
 # itemsets that were counted; or one that is more frequent, or one of its subsets, was dropped
 # before its support was counted. So an itemset is beyond doubt if its estimate is above that of
@@ -117,25 +111,21 @@ class Counted:
             runner_up = not_released[rivals].argmax()
             between = _WITHIN * np.hypot(self.noise[places], self.noise[rivals][runner_up])
             # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
-            hidden = [
+            hidden = max(
                 support for size, support in dropped.items() if union or size <= sets.shape[1]
-            ]
-            least = np.maximum(
-                not_released[rivals][runner_up] + between, max(hidden, default=-math.inf)
             )
+            least = np.maximum(not_released[rivals][runner_up] + between, hidden)
             in_doubt[places] = estimates[places] <= least
         return in_doubt[chosen]
 
     @property
     def _dropped_supports(self) -> dict[int, float]:
-        """By size about the largest support of an itemset that was dropped, where any was."""
+        """By size about the largest support of an itemset that was dropped; -inf if none was."""
         went_on = {sets.shape[1]: len(sets) for sets in self.first_pool.sets}
         supports = {}
         for size, level in self.levels.items():
             cutoff = level.best(went_on.get(size, len(level.sets))).cutoff
-            if cutoff > -math.inf:
-                units = self._units_of_weight(size)
-                supports[size] = (cutoff + _WITHIN * level.deviation) * units
+            supports[size] = (cutoff + _WITHIN * level.deviation) * self._units_of_weight(size)
         return supports
 
     def _units_of_weight(self, size: int) -> float:
@@ -164,10 +154,7 @@ def counted_twice(
     weights, variance = noisy.weights(first_pool, recipe.first, recipe.first_bound)
     first_noise = sqrt(variance)
     ranked, deviations = first_pool.shrunken(weights, variance, levels)
-    scales, histogram_share = np.ones(len(first_pool)), recipe.histogram
-    if first_pool.union and _tells_scales(ranked, noisy.budget, recipe.histogram / 2):
-        histogram_share = recipe.histogram / 2
-        scales = _scales_by_size(noisy, ranked, histogram_share)
+    scales, histogram_share = _scales_by_size(noisy, ranked, recipe.histogram)
     ranked = replace(ranked, estimates=ranked.estimates * scales)
     places = ranked.best(recipe.second_pool)
     scales = scales[places]
@@ -214,51 +201,48 @@ def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:
     return sqrt(excess / float(np.mean(first**2)))
 
 
-def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:
-    """Return whether several sizes have histograms whose noise leaves something of their sums."""
-    noise = sqrt(budget.variance(share / len(pool.sets), 1))
-    return len(pool.sets) > 1 and all(
-        EMPTY * noise * float(np.linalg.norm(bins(len(sets))[1])) <= counted
-        for sets, counted in zip(pool.sets, _counted_by_size(pool), strict=True)
-    )
-
-
-def _counted_by_size(pool: CandidatePool) -> list[float]:
-    """Return the sum of the estimates of each size, without those below 0."""
-    return [float(np.maximum(pool.estimates[places], 0).sum()) for _, places in pool.by_size]
-
-
-def _scales_by_size(noisy: NoisyCounts, pool: CandidatePool, share: Fraction) -> Floats:
-    """Return what each estimate of the first count is to be multiplied by: (K,), >= 1.
+def _scales_by_size(
+    noisy: NoisyCounts, pool: CandidatePool, share: Fraction
+) -> tuple[Floats, Fraction]:
+    """Return what each estimate of the first count is to be multiplied by, (K,), >= 1.
 
     Where all sizes are ranked together, they must be on one scale. Large itemsets are in units that
     have many candidates, whose weights are scaled most, so they lose more than small ones. How many
     supports of a size there are in all follows from a histogram of that size. The scale is what
-    they are at least, given the noise.
+    they are at least, given the noise. No histogram is made if noise would leave nothing of one.
+
+    share: of the budget, for histograms. What is left of it is returned, too.
     """
-    scales = np.ones(len(pool))
-    share_of_size = share / len(pool.sets)
-    noise = sqrt(noisy.budget.variance(share_of_size, 1))
-    for (sets, places), counted in zip(pool.by_size, _counted_by_size(pool), strict=True):
-        if not counted:
+    scales, half = np.ones(len(pool)), share / 2
+    share_of_size = half / len(pool.sets)
+    noise = EMPTY * sqrt(noisy.budget.variance(share_of_size, 1))
+    counted = [float(np.maximum(pool.estimates[places], 0).sum()) for _, places in pool.by_size]
+    lost = [noise * float(np.linalg.norm(bins(len(sets))[1])) for sets in pool.sets]
+    if not pool.union or len(pool.sets) == 1 or np.greater(lost, counted).any():
+        return scales, share
+    for (sets, places), weight in zip(pool.by_size, counted, strict=True):
+        if not weight:
             continue
-        candidates = CandidatePool((sets,), pool.estimates[places])
-        histogram = noisy.histogram(candidates, share_of_size)
+        histogram = noisy.histogram(CandidatePool((sets,), pool.estimates[places]), share_of_size)
         in_use = histogram.candidates[histogram.units > 0]
         supports = float((histogram.units * histogram.candidates).sum())
-        least = supports - EMPTY * noise * float(np.linalg.norm(in_use))
-        scales[places] = max(least / counted, 1.0)
-    return scales
+        supports -= noise * float(np.linalg.norm(in_use))
+        scales[places] = max(supports / weight, 1.0)
+    return scales, half
 
 
 def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> Marks:
-    """Return whether each candidate is clearly above the last of the `count` that are sought."""
+    """Return whether each candidate is clearly above the last of the `count` that are sought.
+
+    It is σ of the first count above it, and `ratio` times as frequent. It is taken for found. Units
+    then hold fewer of the others, so these are counted with less noise.
+    """
     clear = np.zeros(len(pool), dtype=np.bool_)
     for rivals in pool.rivals:
         estimates = pool.estimates[rivals]
         if len(estimates) > count:
             last = np.sort(estimates)[-count]
-            clear[rivals] = estimates >= max(last + _CLEAR * noise, ratio * last)
+            clear[rivals] = estimates >= max(last + noise, ratio * last)
     return clear
 
 
@@ -280,13 +264,12 @@ _ALWAYS = 50
 
 
 def _named(
-    noisy: NoisyCounts, pool: CandidatePool, in_doubt: Marks | None = None
+    noisy: NoisyCounts, pool: CandidatePool, doubts: Sequence[bool | None]
 ) -> list[SelectedItemset]:
     """Return the itemsets of a pool with their true supports, the highest estimates first."""
     supports = noisy.counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
     codes = [noisy.codes[row].tolist() for sets in pool.sets for row in sets]
     names = noisy.items.named(codes)
-    doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
     estimates = pool.estimates.tolist()
     order = np.argsort(-pool.estimates, kind="stable").tolist()
     return [SelectedItemset(names[i], int(supports[i]), doubts[i], estimates[i]) for i in order]
@@ -390,8 +373,7 @@ class Levelwise:
         if not self.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
-        in_doubt = counted.doubtful(places)
-        return _named(noisy, counted.pool.at(places), in_doubt)
+        return _named(noisy, counted.pool.at(places), counted.doubtful(places).tolist())
 
     def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -515,7 +497,8 @@ class LevelwiseThreshold:
         pool = CandidatePool((*sets,), np.concatenate([np.empty(0), *estimates]))
         if not len(pool):
             return []
-        return _named(noisy, pool.at(pool.best(self.sought.count)))
+        pool = pool.at(pool.best(self.sought.count))
+        return _named(noisy, pool, [None] * len(pool))
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:

@@ -57,8 +57,8 @@ from fim_private.levelwise.recipe import (
 # an itemset that only the first count saw. What was measured is in docs/privacy.md, "How certain a
 # release is".
 
-# Normal noise is below this many σ with 95 % probability.
-_WITHIN = 1.645
+# Normal noise is below this many σ with 95 % probability; and between this many with either sign.
+_BELOW, _WITHIN = 1.645, 1.96
 # How uneven scaling is follows from the candidates that were counted twice. Few of them say little
 # of it, so it is taken to be this many standard errors more. It is at most about this share of what
 # scaling takes.
@@ -109,7 +109,7 @@ class Counted:
                 continue
             rivals = slice(None) if union else places
             runner_up = not_released[rivals].argmax()
-            between = _WITHIN * np.hypot(self.noise[places], self.noise[rivals][runner_up])
+            between = _BELOW * np.hypot(self.noise[places], self.noise[rivals][runner_up])
             # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
             hidden = max(
                 support for size, support in dropped.items() if union or size <= sets.shape[1]

@@ -133,8 +133,8 @@ class Counted:
         levels = self.levels
         for sets, places in self.pool.by_size:
             if sets.shape[1] == size and len(sets):
-                weights = sum(math.exp(log) for log in levels[size].logs_of(sets).tolist())
-                return max(float(self.pool.estimates[places].sum()) / weights, 1.0)
+                weights = np.exp(levels[size].logs_of(sets))
+                return max(float(self.pool.estimates[places].sum() / weights.sum()), 1.0)
         # Not counted. A unit of n items holds C(n, size) sets, and each of its items weighs 1/√n.
         # If f of these items were found, their weights add up to f/√n, and those of their pairs to
         # about f/√2. That gives n.
@@ -196,9 +196,9 @@ def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:
         second: (n,) the noisy weights of the second.
         variances: (n,) of the noise in their differences.
     """
-    differences = float(np.mean((second - first) ** 2)) * (1 + _CAUTION * sqrt(2 / len(first)))
-    excess = max(differences - float(np.mean(variances)), 0.0)
-    return sqrt(excess / float(np.mean(first**2)))
+    differences = np.mean((second - first) ** 2) * (1 + _CAUTION * sqrt(2 / len(first)))
+    excess = max(float(differences - np.mean(variances)), 0.0)
+    return sqrt(excess / np.mean(first**2))
 
 
 def _scales_by_size(

@@ -64,6 +64,7 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(BIN)/python -m benchmarks.utility.periods
 	$(BIN)/python -m benchmarks.utility.growth
 	$(BIN)/python -m benchmarks.utility.intervals
+	$(BIN)/python -m benchmarks.utility.marks
 	$(BIN)/python -m benchmarks.utility.small_shops
 	$(BIN)/python -m benchmarks.utility.partners
 	$(BIN)/python -m benchmarks.utility.privbasis_grid

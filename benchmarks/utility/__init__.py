@@ -10,6 +10,7 @@ measures     False-negative rates, regret, errors of supports, with intervals; w
 customers    A study: what is missed where a shop protects its customers, by the tool and its peers.
 periods      A study: what the last release adds, and whether claimed changes are right.
 partners     A study: what is missed of the partners of one item.
+marks        A study: whether itemsets whose rank is said to be sure are among the most frequent.
 growth       A study: what is missed as baskets are more, and longer.
 resampled    Data sets of it and of customers: parts of others, more of them, halved and pasted
              baskets.

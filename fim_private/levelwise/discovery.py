@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -124,17 +124,18 @@ class WeightedItemsets:
     cutoff: float = -inf
     total_weight: float = 0.0
 
+    @property
+    def logs(self) -> Floats:
+        """The logarithms of the weights: (n,). A weight below the σ of its noise counts as that."""
+        return np.asarray(np.log(np.maximum(self.weights, self.deviation)))
+
     @cached_property
-    def _logs(self) -> dict[tuple[int, ...], float]:
-        logs = np.log(np.maximum(self.weights, self.deviation))
-        return dict(zip(map(tuple, self.sets.tolist()), logs.tolist(), strict=True))
+    def _places(self) -> dict[tuple[int, ...], int]:
+        return {tuple(row): place for place, row in enumerate(self.sets.tolist())}
 
     def logs_of(self, sets: Itemsets) -> Floats:
-        """Return the logarithms of the weights of itemsets of this level: (n,).
-
-        A weight below the σ of its noise counts as that.
-        """
-        return np.array([self._logs[tuple(row)] for row in sets.tolist()], dtype=np.float64)
+        """Return the logarithms of the weights of itemsets of this level: (n,)."""
+        return self.logs[[self._places[tuple(row)] for row in sets.tolist()]]
 
     def first(self, count: int) -> WeightedItemsets:
         """Return the first `count` itemsets."""
@@ -243,8 +244,8 @@ def subset_features(sets: Itemsets, levels: WeightedBySize) -> Floats:
 
     From three items on those of its subsets with one item less are added: (n, 4).
     """
-    size, items = sets.shape[1], levels[1]
-    logs = [np.log(np.maximum(items.weights, items.deviation))[sets]]
+    size = sets.shape[1]
+    logs = [levels[1].logs[sets]]
     if size > 2:
         logs.append(subset_logs(sets, levels[size - 1]))
     return np.column_stack([f(subset, axis=1) for subset in logs for f in (np.mean, np.min)])
@@ -422,15 +423,14 @@ class NoisyCounts:
         """Return for each candidate the sum of weights[candidates of the unit]: (K,)."""
         return self.counts.sums([*map(self._whole, pool.sets)], weights)
 
-    def named(self, pool: CandidatePool, in_doubt: Marks | None = None) -> list[SelectedItemset]:
+    def named(self, pool: CandidatePool, doubts: Sequence[bool | None]) -> list[SelectedItemset]:
         """Return candidates with their true supports, the highest estimates first.
 
-        in_doubt: (K,) whether each may be among them only because of noise; None if unknown.
+        doubts: (K,) whether each may be among them only because of noise; None if unknown.
         """
         supports = self._sums(pool, np.append(0, np.ones(len(pool), dtype=np.int64))).tolist()
         codes = [[*self.codes[row].tolist(), *self.required] for sets in pool.sets for row in sets]
         names = self.items.named(codes)
-        doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
         estimates = pool.estimates.tolist()
         order = np.argsort(-pool.estimates, kind="stable").tolist()
         return [SelectedItemset(names[i], supports[i], doubts[i], estimates[i]) for i in order]

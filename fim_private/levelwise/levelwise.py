@@ -46,24 +46,22 @@ from fim_private.levelwise.recipe import (
     item_threshold,
 )
 
-# A candidate this many σ of the first count above the last one sought is taken for found, if it is
-# `clear_ratio` times as frequent as well. Units then hold fewer of the others, so these are counted
-# with less noise.
-_CLEAR = 1.0
-
-
 # An itemset may be wrongly among those that are released for two reasons: the noise of two
 # itemsets that were counted; or one that is more frequent, or one of its subsets, was dropped
 # before its support was counted. So an itemset is beyond doubt if its estimate is above that of
 # each candidate that is not released, by more than the noise of two counts explains, and also above
 # the support that a dropped one can have. That is the weight up to which itemsets were dropped at
 # any step, plus what the noise there can hide, times the units for which a weight stands, which are
-# estimated. Measured (docs/privacy.md, "How certain a release is"): of the itemsets beyond doubt
-# 99.5 % or more were among the most frequent in each of 72 requests, and of the doubtful 29 to
-# 100 %.
+# estimated. Scaling takes more from some itemsets than from others. So it is a noise of its own for
+# an itemset that only the first count saw. What was measured is in docs/privacy.md, "How certain a
+# release is".
 
-# Normal noise is within this many σ with 95 % probability.
-_WITHIN = 1.96
+# Normal noise is below this many σ with 95 % probability; and between this many with either sign.
+_BELOW, _WITHIN = 1.645, 1.96
+# How uneven scaling is follows from the candidates that were counted twice. Few of them say little
+# of it, so it is taken to be this many standard errors more. It is at most about this share of what
+# scaling takes.
+_CAUTION, _MOST_UNEVEN = 5.0, 0.6
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,8 @@ class Counted:
 
     Attributes:
         pool: The candidates.
-        noise: (K,) σ of the noise in each, in units.
+        noise: (K,) σ of the noise in each, in units. To an itemset that only the first count saw
+            is added what scaling may have taken more from it than from others.
         deviations: (K,) the standard deviation of each estimate, in units.
         clear: (K,) whether the first count was enough to find it.
         first_pool: The candidates of the first count.
@@ -109,27 +108,23 @@ class Counted:
                 continue
             rivals = slice(None) if union else places
             runner_up = not_released[rivals].argmax()
-            between = _WITHIN * np.hypot(self.noise[places], self.noise[rivals][runner_up])
+            between = _BELOW * np.hypot(self.noise[places], self.noise[rivals][runner_up])
             # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
-            hidden = [
+            hidden = max(
                 support for size, support in dropped.items() if union or size <= sets.shape[1]
-            ]
-            least = np.maximum(
-                not_released[rivals][runner_up] + between, max(hidden, default=-math.inf)
             )
+            least = np.maximum(not_released[rivals][runner_up] + between, hidden)
             in_doubt[places] = estimates[places] <= least
         return in_doubt[chosen]
 
     @property
     def _dropped_supports(self) -> dict[int, float]:
-        """By size about the largest support of an itemset that was dropped, where any was."""
+        """By size about the largest support of an itemset that was dropped; -inf if none was."""
         went_on = {sets.shape[1]: len(sets) for sets in self.first_pool.sets}
         supports = {}
         for size, level in self.levels.items():
             cutoff = level.best(went_on.get(size, len(level.sets))).cutoff
-            if cutoff > -math.inf:
-                units = self._units_of_weight(size)
-                supports[size] = (cutoff + _WITHIN * level.deviation) * units
+            supports[size] = (cutoff + _WITHIN * level.deviation) * self._units_of_weight(size)
         return supports
 
     def _units_of_weight(self, size: int) -> float:
@@ -137,8 +132,8 @@ class Counted:
         levels = self.levels
         for sets, places in self.pool.by_size:
             if sets.shape[1] == size and len(sets):
-                weights = sum(math.exp(log) for log in levels[size].logs_of(sets).tolist())
-                return max(float(self.pool.estimates[places].sum()) / weights, 1.0)
+                weights = np.exp(levels[size].logs_of(sets))
+                return max(float(self.pool.estimates[places].sum() / weights.sum()), 1.0)
         # Not counted. A unit of n items holds C(n, size) sets, and each of its items weighs 1/√n.
         # If f of these items were found, their weights add up to f/√n, and those of their pairs to
         # about f/√2. That gives n.
@@ -158,10 +153,7 @@ def counted_twice(
     weights, variance = noisy.weights(first_pool, recipe.first, recipe.first_bound)
     first_noise = sqrt(variance)
     ranked, deviations = first_pool.shrunken(weights, variance, levels)
-    scales, histogram_share = np.ones(len(first_pool)), recipe.histogram
-    if first_pool.union and _tells_scales(ranked, noisy.budget, recipe.histogram / 2):
-        histogram_share = recipe.histogram / 2
-        scales = _scales_by_size(noisy, ranked, histogram_share)
+    scales, histogram_share = _scales_by_size(noisy, ranked, recipe.histogram)
     ranked = replace(ranked, estimates=ranked.estimates * scales)
     places = ranked.best(recipe.second_pool)
     scales = scales[places]
@@ -180,59 +172,76 @@ def counted_twice(
     second, second_deviations = contested.shrunken(weights, variance, levels, earlier)
     # The second count took less from the weights of a unit: one scale brings the first to it.
     scale = max(float(np.maximum(second.estimates, 0).sum()) / float(earlier.sum()), 1.0)
-    estimates, deviations = pool.estimates * scale, deviations * scale
-    noise = first_noise * scales * scale
+    estimates, deviations, scales = pool.estimates * scale, deviations * scale, scales * scale
+    uneven = np.minimum(
+        _unevenness(earlier * scale, weights, variance + deviations[again] ** 2),
+        _MOST_UNEVEN * (1 - 1 / scales),
+    )
+    noise = np.hypot(first_noise * scales, uneven * estimates)
     estimates[again], deviations[again] = second.estimates, second_deviations
     noise[again] = sqrt(variance)
     pool = replace(pool, estimates=estimates)
     return Counted(pool, noise, deviations, clear, first_pool, levels)
 
 
-def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:
-    """Return whether several sizes have histograms whose noise leaves something of their sums."""
-    noise = sqrt(budget.variance(share / len(pool.sets), 1))
-    return len(pool.sets) > 1 and all(
-        EMPTY * noise * float(np.linalg.norm(bins(len(sets))[1])) <= counted
-        for sets, counted in zip(pool.sets, _counted_by_size(pool), strict=True)
-    )
+def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:
+    """Return how far the supports of one count are from those of the other, beside noise.
+
+    It is the standard deviation of the difference, as a share of the support, estimated with
+    caution.
+
+    Args:
+        first: (n,) the estimates of the first count, on the scale of the second.
+        second: (n,) the noisy weights of the second.
+        variances: (n,) of the noise in their differences.
+    """
+    differences = np.mean((second - first) ** 2) * (1 + _CAUTION * sqrt(2 / len(first)))
+    excess = max(float(differences - np.mean(variances)), 0.0)
+    return sqrt(excess / np.mean(first**2))
 
 
-def _counted_by_size(pool: CandidatePool) -> list[float]:
-    """Return the sum of the estimates of each size, without those below 0."""
-    return [float(np.maximum(pool.estimates[places], 0).sum()) for _, places in pool.by_size]
-
-
-def _scales_by_size(noisy: NoisyCounts, pool: CandidatePool, share: Fraction) -> Floats:
-    """Return what each estimate of the first count is to be multiplied by: (K,), >= 1.
+def _scales_by_size(
+    noisy: NoisyCounts, pool: CandidatePool, share: Fraction
+) -> tuple[Floats, Fraction]:
+    """Return what each estimate of the first count is to be multiplied by, (K,), >= 1.
 
     Where all sizes are ranked together, they must be on one scale. Large itemsets are in units that
     have many candidates, whose weights are scaled most, so they lose more than small ones. How many
     supports of a size there are in all follows from a histogram of that size. The scale is what
-    they are at least, given the noise.
+    they are at least, given the noise. No histogram is made if noise would leave nothing of one.
+
+    share: of the budget, for histograms. What is left of it is returned, too.
     """
-    scales = np.ones(len(pool))
-    share_of_size = share / len(pool.sets)
-    noise = sqrt(noisy.budget.variance(share_of_size, 1))
-    for (sets, places), counted in zip(pool.by_size, _counted_by_size(pool), strict=True):
-        if not counted:
+    scales, half = np.ones(len(pool)), share / 2
+    share_of_size = half / len(pool.sets)
+    noise = EMPTY * sqrt(noisy.budget.variance(share_of_size, 1))
+    counted = [float(np.maximum(pool.estimates[places], 0).sum()) for _, places in pool.by_size]
+    lost = [noise * float(np.linalg.norm(bins(len(sets))[1])) for sets in pool.sets]
+    if not pool.union or len(pool.sets) == 1 or np.greater(lost, counted).any():
+        return scales, share
+    for (sets, places), weight in zip(pool.by_size, counted, strict=True):
+        if not weight:
             continue
-        candidates = CandidatePool((sets,), pool.estimates[places])
-        histogram = noisy.histogram(candidates, share_of_size)
+        histogram = noisy.histogram(CandidatePool((sets,), pool.estimates[places]), share_of_size)
         in_use = histogram.candidates[histogram.units > 0]
         supports = float((histogram.units * histogram.candidates).sum())
-        least = supports - EMPTY * noise * float(np.linalg.norm(in_use))
-        scales[places] = max(least / counted, 1.0)
-    return scales
+        supports -= noise * float(np.linalg.norm(in_use))
+        scales[places] = max(supports / weight, 1.0)
+    return scales, half
 
 
 def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> Marks:
-    """Return whether each candidate is clearly above the last of the `count` that are sought."""
+    """Return whether each candidate is clearly above the last of the `count` that are sought.
+
+    It is σ of the first count above it, and `ratio` times as frequent. It is taken for found. Units
+    then hold fewer of the others, so these are counted with less noise.
+    """
     clear = np.zeros(len(pool), dtype=np.bool_)
     for rivals in pool.rivals:
         estimates = pool.estimates[rivals]
         if len(estimates) > count:
             last = np.sort(estimates)[-count]
-            clear[rivals] = estimates >= max(last + _CLEAR * noise, ratio * last)
+            clear[rivals] = estimates >= max(last + noise, ratio * last)
     return clear
 
 
@@ -338,8 +347,7 @@ class Levelwise:
         if not self.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
-        in_doubt = counted.doubtful(places)
-        return noisy.named(counted.pool.at(places), in_doubt)
+        return noisy.named(counted.pool.at(places), counted.doubtful(places).tolist())
 
     def _items_to_pair(self, found: WeightedItemsets, budget: GaussianBudget, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -468,7 +476,8 @@ class LevelwiseThreshold:
         pool = CandidatePool((*sets,), np.concatenate([np.empty(0), *estimates]))
         if not len(pool):
             return []
-        return noisy.named(pool.at(pool.best(self.sought.count)))
+        pool = pool.at(pool.best(self.sought.count))
+        return noisy.named(pool, [None] * len(pool))
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:

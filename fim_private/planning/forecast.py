@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import cycle
 from statistics import NormalDist
+from typing import Self
 
 import numpy as np
 
@@ -124,7 +125,7 @@ class Shop:
     shares: Floats
 
     @classmethod
-    def of(cls, users: int, items: float, among: int | None) -> Shop:
+    def of(cls, users: int, items: float, among: int | None) -> Self:
         """Return the shop of so many users. users, items, among: as in `expected_found`."""
         places, *columns = np.log(_SHOPS).T
         logs = [np.interp(math.log(items), places, column) for column in columns]

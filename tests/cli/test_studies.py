@@ -92,8 +92,8 @@ def test_the_page(
     found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
     found["interior_point"] = interior_point
     others = (
-        "examples", "pac_learning", "customers", "periods", "growth", "intervals", "privbasis",
-        "partners", "small_shops", "validation", "learners",
+        "examples", "pac_learning", "customers", "periods", "growth", "intervals", "marks",
+        "partners", "privbasis", "small_shops", "validation", "learners",
     )  # fmt: skip
     found |= {name: run(name, tmp_path) for name in (*others, "warehouse")}
     assert "All release the same." in (tmp_path / "warehouse.md").read_text()

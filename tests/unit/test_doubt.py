@@ -14,10 +14,13 @@ from released import release_of
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
+from fim_private.levelwise import levelwise
 from fim_private.mechanisms.needs import shortfall
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.spectrum import SupportSpectrum
 
 SHOP = (
@@ -65,9 +68,9 @@ def test_every_table_says_which_itemsets_are_doubtful(number: int, tmp_path: Pat
 CORNER_SHOP = replace(read_transactions("datasets/corner_shop.parquet"), read_as=None)
 
 
-def least_sought(sizes: tuple[int, ...], top: int) -> int:
+def least_sought(sizes: tuple[int, ...], top: int, shop: Transactions = CORNER_SHOP) -> int:
     left = top
-    for support, many in LocalSource(CORNER_SHOP).spectrum(sizes).levels():
+    for support, many in LocalSource(shop).spectrum(sizes).levels():
         left -= many
         if left <= 0:
             return support
@@ -106,6 +109,26 @@ def test_what_is_not_marked_is_among_the_most_frequent(
     assert right >= 0.98 * sure
     if asked["top"] == 20:  # two pairs nearly tie there
         assert wrong_and_marked >= 1
+
+
+@pytest.mark.parametrize("sees_unevenness", [True, False])
+@pytest.mark.every_case
+def test_no_rank_is_sure_for_what_scaling_took_less_from(
+    sees_unevenness: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of customers, the first count takes more from some triples than from others."""
+    if not sees_unevenness:  # a mutant
+        monkeypatch.setattr(levelwise, "_unevenness", lambda *_: 0.0)
+    shop = read_transactions("datasets/corner_shop.parquet", user="customer")
+    sure: list[Any] = []
+    for seed in range(3):
+        release = fim.mine(shop, size=3, top=200, epsilon=5, delta=1e-6, seed=seed)
+        sure += [itemset.items for itemset in release if not itemset.doubtful]
+    supports = supports_of(GivenItemsets.of(sure), LocalSource(shop))
+    cut = least_sought((3,), 200, shop)
+    right = sum(support >= cut for support in supports)
+    assert len(sure) >= 0.3 * 3 * 200
+    assert (right >= 0.97 * len(sure)) is sees_unevenness
 
 
 def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:

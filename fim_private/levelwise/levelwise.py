@@ -62,6 +62,10 @@ _BELOW, _WITHIN = 1.645, 1.96
 # of it, so it is taken to be this many standard errors more. It is at most about this share of what
 # scaling takes.
 _CAUTION, _MOST_UNEVEN = 5.0, 0.6
+# Weights are of all purchases, so an item that was not found may go with a required one more often
+# than most. For how many units its weight stands is taken from the partners at this quantile.
+# Source: measured, 200 to 230 marks of one shop: with the mean 92 % were right, so 97 %.
+_LIFTED = 0.75
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Counted:
         clear: (K,) whether the first count was enough to find it.
         first_pool: The candidates of the first count.
         levels: The levels that were found.
+        are_partners: Whether they go with required items, which rare items may do often.
     """
 
     pool: CandidatePool
@@ -84,6 +89,7 @@ class Counted:
     clear: Marks
     first_pool: CandidatePool
     levels: WeightedBySize
+    are_partners: bool
 
     def best(self, count: int) -> Places:
         """Return the places of the `count` best among each group of rivals, ascending.
@@ -133,7 +139,13 @@ class Counted:
         for sets, places in self.pool.by_size:
             if sets.shape[1] == size and len(sets):
                 weights = np.exp(levels[size].logs_of(sets))
-                return max(float(self.pool.estimates[places].sum() / weights.sum()), 1.0)
+                estimates = self.pool.estimates[places]
+                units = float(estimates.sum() / weights.sum())
+                if self.are_partners:
+                    stands_out = estimates >= STANDS_OUT * self.deviations[places]
+                    ratios = (estimates / weights)[stands_out]
+                    units = max(float(np.quantile([units, *ratios], _LIFTED)), units)
+                return max(units, 1.0)
         # Not counted. A unit of n items holds C(n, size) sets, and each of its items weighs 1/√n.
         # If f of these items were found, their weights add up to f/√n, and those of their pairs to
         # about f/√2. That gives n.
@@ -181,7 +193,7 @@ def counted_twice(
     estimates[again], deviations[again] = second.estimates, second_deviations
     noise[again] = sqrt(variance)
     pool = replace(pool, estimates=estimates)
-    return Counted(pool, noise, deviations, clear, first_pool, levels)
+    return Counted(pool, noise, deviations, clear, first_pool, levels, bool(noisy.required))
 
 
 def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:

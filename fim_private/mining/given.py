@@ -542,7 +542,7 @@ def _items_of_release(
         raise DataError(
             f"{name} is a release without items; give one that has some, or a list of items"
         )
-    warn_of_seed(run, release, "catalogue", stacklevel=6)
+    warn_of_seed(run, release, "catalogue", stacklevel=7)
     vocabulary = read_catalogue([*items], fold_case=run.all_rows.fold_case)
     return Catalogue(vocabulary), Listed(source, release=True, items=len(vocabulary))
 

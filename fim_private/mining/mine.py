@@ -391,13 +391,14 @@ def _release(prepared: Prepared, request: Request, opened: Opened, published: Ou
         published = replace(published, itemsets=itemsets, subsets=subsets, known=known)
     opened = replace(opened, scope=scope)
     release = run.release(opened, spending, published, target, request.mechanism.name)
+    # Advice on one of several releases would speak of its part of the budget.
+    shares_budget = scope.max_segments > 1 or bool(scope.with_each or scope.groups)
     return replace(
         release,
         reason=request.reason,
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
-        # Advice on one of several segments would speak of its part of the budget.
-        request=None if scope.part is not None else request,
+        request=None if shares_budget else request,
         with_parts=target.rules,
     )
 

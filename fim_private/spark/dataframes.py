@@ -227,7 +227,9 @@ def is_query(data: Any, options: Reading, settings: Settings = None) -> bool:
     if options.query is not None:
         return True
     data = _readable(data)
-    if isinstance(data, str) and _is_path(data):
+    # What is neither text nor a DataFrame is refused when it is opened.
+    is_path = isinstance(data, str) and _is_path(data)
+    if is_path or not (isinstance(data, str) or is_dataframe(data)):
         return False
     with _reading_errors(data):
         frame, _, _ = _frame(data, options, settings, ExitStack())

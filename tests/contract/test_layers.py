@@ -44,7 +44,7 @@ MAY_IMPORT = {
     # carries out plans: the one place that opens purchases and charges a ledger
     "run": "errors options dp reading counting mechanisms levelwise spark warehouse request "
     "release",
-    "mining": "errors options periods dp reading spark request release run",
+    "mining": "errors options periods counting dp reading spark request release run",
     "planning": "errors options display dp counting mechanisms levelwise request",
     "output": "errors options whole_files display dp reading mechanisms request release planning "
     "mining auditing ledger learning",

@@ -360,7 +360,7 @@ def test_maximal_and_closed_itemsets() -> None:
     closed = {"".join(map(str, i.items or ())): i.doubtful for i in release.closed()}
     assert closed == {"a": False, "c": True, "ab": False, "ac": False, "d": False, "bc": False}
     with pytest.raises(ParameterError, match="closed itemsets need supports: mine again with"):
-        fim.mine(SHOP, size=2, seed=1).closed()
+        fim.mine(SHOP, size=2, supports=False, seed=1).closed()
 
 
 @pytest.mark.parametrize(

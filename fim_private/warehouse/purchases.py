@@ -78,8 +78,8 @@ def stored_purchases(
     vocabulary, codes, is_one_to_one = _coded(session, rows, roles, excluded)
     baskets = _numbered(session, rows, roles)
     by_part = baskets.group_by(place=_.part).aggregate(value=_.unit.nunique())
-    parts = 1 if roles.parts is None else len(roles.parts.names)
-    units = session.vector(by_part, parts, dry=_DRY_UNITS)
+    part_count = 1 if roles.parts is None else len(roles.parts.names)
+    units = session.vector(by_part, part_count, dry=_DRY_UNITS)
     short = _SHORT_LIST if is_one_to_one else 0
     entries = _entries(session, baskets, codes, short, roles)
     session.drop(rows)

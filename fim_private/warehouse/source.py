@@ -102,7 +102,8 @@ class View:
         """
         uploaded = {"total": np.arange(len(weights)), "weight": weights.astype(np.float64)}
         table = self.session.upload(uploaded, "weights")
-        weighted = _with_totals(held.mutate(times=_ONE)).inner_join(table, "total")
+        totals = held.group_by("unit").aggregate(total=_.count()).inner_join(table, "total")
+        weighted = held.inner_join(totals, "unit")
         return self.summed(weighted, cells, int(weights.max(initial=0)))
 
     def summed(self, weighted: Table, cells: int, most: int) -> Int64:

@@ -891,36 +891,40 @@ FROM (
 
 WITH "t3" AS (
   SELECT
-    "t1"."unit" AS "unit",
-    "t1"."item" AS "place",
-    1 AS "times"
-  FROM "fim_times" AS "t1"
+    "t0"."unit" AS "unit",
+    "t0"."item" AS "place"
+  FROM "fim_times" AS "t0"
 )
 SELECT
-  "t8"."place" AS "place",
-  CAST(SUM("t8"."weight") AS Nullable(Int64)) AS "value"
+  "t10"."place" AS "place",
+  CAST(SUM("t10"."weight") AS Nullable(Int64)) AS "value"
 FROM (
   SELECT
     "t5"."unit" AS "unit",
     "t5"."place" AS "place",
-    "t5"."times" AS "times",
-    "t7"."total" AS "total",
-    "t2"."weight" AS "weight"
+    "t9"."total" AS "total",
+    "t9"."weight" AS "weight"
   FROM "t3" AS "t5"
   INNER JOIN (
     SELECT
-      "t4"."unit" AS "unit",
-      SUM("t4"."times") AS "total"
-    FROM "t3" AS "t4"
-    GROUP BY
-      "t4"."unit"
-  ) AS "t7"
-    ON "t5"."unit" = "t7"."unit"
-  INNER JOIN "fim_weights" AS "t2"
-    ON "t7"."total" = "t2"."total"
-) AS "t8"
+      "t7"."unit" AS "unit",
+      "t7"."total" AS "total",
+      "t2"."weight" AS "weight"
+    FROM (
+      SELECT
+        "t4"."unit" AS "unit",
+        COUNT(*) AS "total"
+      FROM "t3" AS "t4"
+      GROUP BY
+        "t4"."unit"
+    ) AS "t7"
+    INNER JOIN "fim_weights" AS "t2"
+      ON "t7"."total" = "t2"."total"
+  ) AS "t9"
+    ON "t5"."unit" = "t9"."unit"
+) AS "t10"
 GROUP BY
-  "t8"."place";
+  "t10"."place";
 
 -- fim_codes is uploaded: item, code
 
@@ -995,44 +999,45 @@ INNER JOIN "fim_candidates" AS "t2"
 
 -- fim_weights is uploaded: total, weight
 
-WITH "t7" AS (
-  SELECT
-    "t6"."unit" AS "unit",
-    1 AS "times",
-    "t6"."place" AS "place"
-  FROM (
-    SELECT
-      "t4"."unit" AS "unit",
-      "t4"."times" AS "times",
-      "t5"."new" AS "place"
-    FROM "fim_held" AS "t4"
-    INNER JOIN "fim_places" AS "t5"
-      ON "t4"."place" = "t5"."place"
-  ) AS "t6"
-)
 SELECT
-  "t12"."place" AS "place",
-  CAST(SUM("t12"."weight") AS Nullable(Int64)) AS "value"
+  "t11"."place" AS "place",
+  CAST(SUM("t11"."weight") AS Nullable(Int64)) AS "value"
 FROM (
   SELECT
-    "t9"."unit" AS "unit",
-    "t9"."times" AS "times",
-    "t9"."place" AS "place",
-    "t11"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "t7" AS "t9"
+    "t3"."unit" AS "unit",
+    "t3"."times" AS "times",
+    "t4"."new" AS "place",
+    "t10"."total" AS "total",
+    "t10"."weight" AS "weight"
+  FROM "fim_held" AS "t3"
+  INNER JOIN "fim_places" AS "t4"
+    ON "t3"."place" = "t4"."place"
   INNER JOIN (
     SELECT
       "t8"."unit" AS "unit",
-      SUM("t8"."times") AS "total"
-    FROM "t7" AS "t8"
-    GROUP BY
-      "t8"."unit"
-  ) AS "t11"
-    ON "t9"."unit" = "t11"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t11"."total" = "t3"."total"
-) AS "t12"
+      "t8"."total" AS "total",
+      "t5"."weight" AS "weight"
+    FROM (
+      SELECT
+        "t6"."unit" AS "unit",
+        COUNT(*) AS "total"
+      FROM (
+        SELECT
+          "t3"."unit" AS "unit",
+          "t3"."times" AS "times",
+          "t4"."new" AS "place"
+        FROM "fim_held" AS "t3"
+        INNER JOIN "fim_places" AS "t4"
+          ON "t3"."place" = "t4"."place"
+      ) AS "t6"
+      GROUP BY
+        "t6"."unit"
+    ) AS "t8"
+    INNER JOIN "fim_weights" AS "t5"
+      ON "t8"."total" = "t5"."total"
+  ) AS "t10"
+    ON "t3"."unit" = "t10"."unit"
+) AS "t11"
 GROUP BY
-  "t12"."place";
+  "t11"."place";
 

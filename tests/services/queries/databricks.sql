@@ -826,34 +826,38 @@ FROM (
 
 WITH `t3` AS (
   SELECT
-    `t1`.`unit`,
-    `t1`.`item` AS `place`,
-    1 AS `times`
-  FROM `fim_times` AS `t1`
+    `t0`.`unit`,
+    `t0`.`item` AS `place`
+  FROM `fim_times` AS `t0`
 )
 SELECT
-  `t8`.`place`,
-  CAST(SUM(`t8`.`weight`) AS BIGINT) AS `value`
+  `t10`.`place`,
+  CAST(SUM(`t10`.`weight`) AS BIGINT) AS `value`
 FROM (
   SELECT
     `t5`.`unit`,
     `t5`.`place`,
-    `t5`.`times`,
-    `t7`.`total`,
-    `t2`.`weight`
+    `t9`.`total`,
+    `t9`.`weight`
   FROM `t3` AS `t5`
   INNER JOIN (
     SELECT
-      `t4`.`unit`,
-      SUM(`t4`.`times`) AS `total`
-    FROM `t3` AS `t4`
-    GROUP BY
-      1
-  ) AS `t7`
-    ON `t5`.`unit` = `t7`.`unit`
-  INNER JOIN `fim_weights` AS `t2`
-    ON `t7`.`total` = `t2`.`total`
-) AS `t8`
+      `t7`.`unit`,
+      `t7`.`total`,
+      `t2`.`weight`
+    FROM (
+      SELECT
+        `t4`.`unit`,
+        COUNT(*) AS `total`
+      FROM `t3` AS `t4`
+      GROUP BY
+        1
+    ) AS `t7`
+    INNER JOIN `fim_weights` AS `t2`
+      ON `t7`.`total` = `t2`.`total`
+  ) AS `t9`
+    ON `t5`.`unit` = `t9`.`unit`
+) AS `t10`
 GROUP BY
   1;
 
@@ -930,44 +934,45 @@ INNER JOIN `fim_candidates` AS `t2`
 
 -- fim_weights is uploaded: total, weight
 
-WITH `t7` AS (
-  SELECT
-    `t6`.`unit`,
-    1 AS `times`,
-    `t6`.`place`
-  FROM (
-    SELECT
-      `t4`.`unit`,
-      `t4`.`times`,
-      `t5`.`new` AS `place`
-    FROM `fim_held` AS `t4`
-    INNER JOIN `fim_places` AS `t5`
-      ON `t4`.`place` = `t5`.`place`
-  ) AS `t6`
-)
 SELECT
-  `t12`.`place`,
-  CAST(SUM(`t12`.`weight`) AS BIGINT) AS `value`
+  `t11`.`place`,
+  CAST(SUM(`t11`.`weight`) AS BIGINT) AS `value`
 FROM (
   SELECT
-    `t9`.`unit`,
-    `t9`.`times`,
-    `t9`.`place`,
-    `t11`.`total`,
-    `t3`.`weight`
-  FROM `t7` AS `t9`
+    `t3`.`unit`,
+    `t3`.`times`,
+    `t4`.`new` AS `place`,
+    `t10`.`total`,
+    `t10`.`weight`
+  FROM `fim_held` AS `t3`
+  INNER JOIN `fim_places` AS `t4`
+    ON `t3`.`place` = `t4`.`place`
   INNER JOIN (
     SELECT
       `t8`.`unit`,
-      SUM(`t8`.`times`) AS `total`
-    FROM `t7` AS `t8`
-    GROUP BY
-      1
-  ) AS `t11`
-    ON `t9`.`unit` = `t11`.`unit`
-  INNER JOIN `fim_weights` AS `t3`
-    ON `t11`.`total` = `t3`.`total`
-) AS `t12`
+      `t8`.`total`,
+      `t5`.`weight`
+    FROM (
+      SELECT
+        `t6`.`unit`,
+        COUNT(*) AS `total`
+      FROM (
+        SELECT
+          `t3`.`unit`,
+          `t3`.`times`,
+          `t4`.`new` AS `place`
+        FROM `fim_held` AS `t3`
+        INNER JOIN `fim_places` AS `t4`
+          ON `t3`.`place` = `t4`.`place`
+      ) AS `t6`
+      GROUP BY
+        1
+    ) AS `t8`
+    INNER JOIN `fim_weights` AS `t5`
+      ON `t8`.`total` = `t5`.`total`
+  ) AS `t10`
+    ON `t3`.`unit` = `t10`.`unit`
+) AS `t11`
 GROUP BY
   1;
 

@@ -174,8 +174,7 @@ class Labels:
     nbytes: int = 0
     _dictionaries: list[Array] = field(default_factory=list)
     _previous: tuple[Array, Codes] = (pa.nulls(0), np.full(1, -1, dtype=np.int32))
-    _range: range = range(0)  # integers that have codes already, in their order
-    _first: int = 0  # the code of the first of them
+    _below: int = 0  # integers from 0 to below this are a dictionary
 
     def encode(self, values: Array | Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,), -1 for a null.
@@ -185,13 +184,9 @@ class Labels:
         """
         if not isinstance(values, Array):
             return self._of_objects(values)
-        if types.is_signed_integer(values.type) and self.known is None:
-            codes = self._of_integers(values)
-            if codes is not None:
-                return codes
         if not types.is_dictionary(values.type):
             with _label_errors(values.type, self.where):
-                values = values.dictionary_encode()
+                values = self._encoded(values)
         codes, place = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
             place = np.where(null_mask(values.indices), -1, place.astype(np.int64))
@@ -231,31 +226,17 @@ class Labels:
         final[used] = code[numpy_of(occurring.indices)]
         return vocabulary, final
 
-    def _of_integers(self, values: Array) -> Codes | None:
-        """Return the codes of integers that lie close together, by value; None of others."""
-        least, most = pc.min_max(values).as_py().values()
-        if least is None or least < 0 or most >= LEAST_TEXT:
-            return None
-        if least not in self._range or most not in self._range:
-            # Between two multiples of a power of two, so that it seldom grows.
-            bounds = [*self._range[:1], *self._range[-1:], least, most]
-            width = 1 << (min(bounds) ^ max(bounds)).bit_length()
-            if width > 4 * len(values):
-                return None
-            start = least // width * width
-            self._range, self._first = range(start, start + width), self.count
-            self._add(arrow_of(np.arange(start, start + width)))
-        distance = np.int64(self._first - self._range.start)
-        codes = (numpy_of(values) + distance).astype(np.int32)
-        if values.null_count:
-            codes[null_mask(values)] = -1
-        return codes
+    def _encoded(self, values: Array) -> Array:
+        """Return values as indices of a dictionary: small integers of all of them, without hashing.
 
-    def _add(self, labels: Array) -> None:
-        """Take labels, which have the next codes."""
-        self._dictionaries.append(labels)
-        self.count += len(labels)
-        self.nbytes += labels.nbytes + _TABLE_ENTRY * len(labels)
+        Raises ArrowException for a type that cannot be labels.
+        """
+        if types.is_signed_integer(values.type) and self.known is None:
+            least, most = pc.min_max(values).as_py().values()
+            if least is not None and least >= 0 and most < max(self._below, 4 * len(values)):
+                self._below = max(self._below, 1 << most.bit_length())  # seldom grows
+                return pa.DictionaryArray.from_arrays(values, arrow_of(np.arange(self._below)))
+        return values.dictionary_encode()
 
     def _of_dictionary(self, dictionary: Array) -> Codes:
         """Return the code of each label of a dictionary, and -1 for a null as the last."""
@@ -270,7 +251,9 @@ class Labels:
             for place in np.flatnonzero(codes >= 0).tolist():
                 codes[place] = self.known[item_of(labels[place].as_py())]
         else:
-            self._add(labels)
+            self._dictionaries.append(labels)
+            self.count += len(labels)
+            self.nbytes += labels.nbytes + _TABLE_ENTRY * len(labels)
         self._previous = dictionary, codes
         return codes
 

@@ -148,7 +148,7 @@ class Transactions:
         occurs = np.bincount(self.items, minlength=len(self.vocabulary)) > 0
         if occurs.all():
             return self
-        items = _renumbered(occurs)[self.items]
+        items = grouping.without_gaps(self.items.copy())
         return replace(self, items=items, vocabulary=self.vocabulary.only(occurs))
 
     def capped(
@@ -341,11 +341,11 @@ def assemble(
     vocabulary, final = labels.finish([codes])
     group, unit_offsets = _groups(basket, user, segment)
     del basket, user  # some hundred megabytes of large files
+    codes, offsets = grouping.brought_together(codes, sizes, group)
     if segment is not None:  # all rows of a basket have the same
-        segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
+        segment_of = np.empty(len(offsets) - 1, dtype=np.int32)
         segment_of[group] = segment
         segment = segment_of
-    codes, offsets = grouping.brought_together(codes, sizes, group)
     offsets, items = grouping.canonical_baskets(offsets, codes, final)
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
     if len(items) <= len(codes) * 3 // 4:
@@ -418,11 +418,6 @@ def _earliest(day: Int32, basket: Int32, user: Int32 | None) -> Int32:
     return np.asarray(earliest[number])
 
 
-def _renumbered(occurs: Mask) -> Int32:
-    """Return the new number of each number that occurs, without gaps: (numbers,)."""
-    return np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-
-
 def _groups(basket: Int32, user: Int32 | None, segment: Int32 | None) -> tuple[Int32, Int64 | None]:
     """Return the basket number of each row, and the first basket of each unit: users, then nobody.
 
@@ -481,12 +476,11 @@ def _numbered(chunks: list[Array]) -> Int32:
         low, high = pc.min_max(keys).as_py().values()
         if high - low < min(4 * len(keys), 1 << 31):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            distances, rows = np.empty(len(keys), dtype=np.int32), 0
+            distances = bytearray()
             for chunk in keys.chunks:
-                distances[rows : rows + len(chunk)] = numpy_of(chunk).astype(np.int64) - low
-                rows += len(chunk)
+                distances += (numpy_of(chunk).astype(np.int64) - low).astype(np.int32).data
             del keys, chunk
-            return grouping.without_gaps(distances)
+            return grouping.without_gaps(np.frombuffer(distances, np.int32))
     return _numbers_by_appearance(keys)
 
 

@@ -424,8 +424,8 @@ class Catalogue:
 
     is_listed = True
 
-    def groups_within(self, coarser: Catalogue) -> dict[Item, Item]:
-        """Return for each group the coarser group that all of its items with one have.
+    def groups_within(self, coarser: Catalogue) -> tuple[tuple[Item, Item], ...]:
+        """Return each group with the coarser group that all of its items with one have.
 
         Both have groups. A group is left out if its items have none, or several.
         """
@@ -436,13 +436,13 @@ class Catalogue:
         pairs = np.unique(np.column_stack([groups, coarser_groups]), axis=0)
         pairs = pairs[(pairs >= 0).all(axis=1)]
         finer, places, times = np.unique(pairs[:, 0], return_index=True, return_counts=True)
-        return {
-            self.items.label(group): coarser.items.label(parent)
+        return tuple(
+            (self.items.label(group), coarser.items.label(parent))
             for group, parent, count in zip(
                 finer.tolist(), pairs[places, 1].tolist(), times.tolist(), strict=True
             )
             if count == 1
-        }
+        )
 
     def only(self, items: Vocabulary) -> Catalogue:
         """Return a catalogue of some of its items or groups."""

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, islice, takewhile
 from pathlib import Path, PurePath
 from typing import Any
@@ -434,12 +434,7 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
         items = read_every_item(source_of(run.data), run.reading)
         return Catalogue(items), Listed(items_are_public=True)
     named = {name: run.values[name] for name in _OF_A_LIST if run.values[name] is not None}
-    item, label = _checked_columns(named, catalogue)
-    if group is not None and item in (None, group):
-        raise ParameterError(
-            f"{parameter('group')} needs {parameter('catalogue_item')}, another column of "
-            f"{parameter('catalogue')}: the items that have these groups"
-        )
+    columns = _checked_columns(run, named, group)
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
@@ -452,15 +447,8 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
         return _items_of_release(run, release, named)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
-    columns = ListColumns(item, group or label, run.all_rows.fold_case)
-    if group is not None:
-        columns = replace(columns, label_option="group")
     try:
-        listed = read_item_list(
-            source_of(catalogue),
-            columns,
-            named.get("catalogue_query"),
-        )
+        listed = read_item_list(source_of(catalogue), columns, named.get("catalogue_query"))
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise
@@ -468,11 +456,15 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of "
             f"its columns in the first line)"
         ) from None
-    stated = Listed(file_name(catalogue), item, label, group, items=len(listed.items))
-    if group is not None:
-        groups = _groups(listed)
-        return groups, replace(stated, items=len(groups.items))
-    return Catalogue(listed.items), replace(stated, names=names_of(listed))
+    universe = Catalogue(listed.items) if group is None else _groups(listed)
+    return universe, Listed(
+        file_name(catalogue),
+        columns.item,
+        named.get("catalogue_label"),
+        group,
+        items=len(universe.items),
+        names=names_of(listed) if group is None else {},
+    )
 
 
 def _groups(listed: ItemList) -> Catalogue:
@@ -481,9 +473,7 @@ def _groups(listed: ItemList) -> Catalogue:
     groups, group_of = mixed_vocabulary([*listed.labels.values()])
     if not len(groups):
         raise DataError(f"{parameter('group')} names a column without any group; name another")
-    ordered = np.empty(len(members), dtype=np.int32)
-    ordered[member_of] = group_of
-    return Catalogue(groups, Grouping(members, ordered))
+    return Catalogue(groups, Grouping(members, group_of[np.argsort(member_of)]))
 
 
 def _check_items_are_public(run: Run) -> None:
@@ -501,13 +491,13 @@ def _check_items_are_public(run: Run) -> None:
         )
 
 
-def _checked_columns(named: Mapping[str, str], catalogue: object) -> tuple[str | None, str | None]:
-    """Return the columns of the items and of their labels.
+def _checked_columns(run: Run, named: Mapping[str, str], group: str | None) -> ListColumns:
+    """Return the columns of the items and of their labels, or groups.
 
     Raises ParameterError for columns of a list that is not there, or that contradict.
     """
     for name, value in named.items():
-        if catalogue is None:
+        if run.values["catalogue"] is None:
             raise ParameterError(
                 f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items"
             )
@@ -516,14 +506,19 @@ def _checked_columns(named: Mapping[str, str], catalogue: object) -> tuple[str |
             raise ParameterError(
                 f"{parameter(name)} must be {expected}, as text, not {shown(value)}"
             )
-    item, label = named.get("catalogue_item"), named.get("catalogue_label")
+    item, label, option = (
+        named.get("catalogue_item"),
+        named.get("catalogue_label"),
+        "catalogue_label",
+    )
+    if group is not None:
+        label, option = group, "group"
     if label is not None and item in (None, label):
-        problem = "names the same column as" if item else "needs"
         raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column "
-            f"of the items that have these labels"
+            f"{parameter(option)} needs {parameter('catalogue_item')}, another column of "
+            f"{parameter('catalogue')}: that of the items"
         )
-    return item, label
+    return ListColumns(item, label, run.all_rows.fold_case, label_option=option)
 
 
 def _items_of_release(

@@ -20,7 +20,7 @@ from fim_private.mining.given import (
     public_items,
     warn_of_seed,
 )
-from fim_private.options.declaration import filled, takes
+from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.requests import AllMineOptions, CountOptions, MineOptions
 from fim_private.periods import KINDS
 from fim_private.reading.labels import Item, in_label_order
@@ -178,26 +178,19 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
     run = Run(data, values)
     with limit_memory(run.reading.memory):
         scope = run.scope(rules=flag("rules", values["rules"]))
-        levels = _levels(run, scope)
         if values["known"] is not None:
             values["known"], known_from = _known(run)
-            levels = [
-                (replace(level, known_from=known_from), universe) for level, universe in levels
-            ]
+            scope = replace(scope, known_from=known_from)
         promise = run.promise(scope)
         wholes = [
             request_from(values, promise, question, universe)
-            for level, universe in levels
+            for level, universe in _levels(run, scope)
             for question in _scopes_of_questions(run, level)
         ]
     shares = 1 if run.reading.parts is None else run.reading.parts.most
-    if wholes[0].scope.groups and wholes[0].mechanism.composed:
-        # Levels of groups share μ², as the steps of one plan do.
-        wholes = [
-            replace(whole, target=replace(whole.target, levels=len(levels))) for whole in wholes
-        ]
-    elif wholes[0].scope.groups:
-        shares = len(levels)
+    # Composed, levels of groups share μ², as the steps of one plan do.
+    if not wholes[0].mechanism.composed:
+        shares *= wholes[0].target.levels
     requests = tuple(request.divided_among(shares) for request in wholes)
     plans = tuple(map(checked_plan, requests))
     spending = Spending("mine", promise, plans[0], recorded_request(wholes[0]), shares)
@@ -280,29 +273,28 @@ def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
         raise ParameterError(
             f"{parameter('group')} must name one to {_MOST_LEVELS} different columns"
         )
-    given = [name for name in ("catalogue_label", "universe_size") if values[name] is not None]
+    _refuse_both(values, "group", "catalogue_label", "universe_size", "items_are_public")
     if len(columns) > 1:
-        given += [name for name in ("by", "periods", "with_each") if values[name] is not None]
+        _refuse_both(values, "group", "by", "periods", "with_each")
         scope = replace(scope, groups=columns)
-    if given or values["items_are_public"]:
-        other = parameter(given[0] if given else "items_are_public")
-        raise ParameterError(f"give {parameter('group')} or {other}, not both")
-    catalogues = []
-    for column in columns:
-        public = public_items(run, column)
-        if public is None:
-            raise ParameterError(
-                f"{parameter('group')} goes with {parameter('catalogue')}: the table with the items"
-            )
-        catalogues.append(public)
     levels: list[tuple[Scope, Universe | None]] = []
-    for place, (universe, listed) in enumerate(catalogues):
-        coarser = [catalogue for catalogue, _ in catalogues[place + 1 :]]
-        if coarser:
-            within = tuple(universe.groups_within(coarser[0]).items())
-            listed = replace(listed, within=within)
-        levels.append((replace(scope, catalogue=listed), universe))
+    coarser = None
+    for column in reversed(columns):
+        public = public_items(run, column)
+        assert public is not None, "groups are of a catalogue"
+        universe, listed = public
+        if coarser is not None:
+            listed = replace(listed, within=universe.groups_within(coarser))
+        levels.insert(0, (replace(scope, catalogue=listed), universe))
+        coarser = universe
     return levels
+
+
+def _refuse_both(values: OptionValues, name: str, *others: str) -> None:
+    """Raise ParameterError if an option was given that does not go with another one."""
+    for other in others:
+        if values[other] is not None and values[other] is not False:
+            raise ParameterError(f"give {parameter(name)} or {parameter(other)}, not both")
 
 
 def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
@@ -311,22 +303,17 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
     There is one question, or one for each item that is asked about. Items may be given by their
     labels in the catalogue. Raises ParameterError for questions that do not go together.
     """
-    listed = {} if scope.catalogue is None else scope.catalogue.names
-    code_of: dict[Item, Item] = {label: item for item, label in listed.items()}
 
     def of_data(items: Iterable[Item]) -> Items:
-        codes = {code_of.get(item, item) for item in items}
-        return in_label_order(folded_items(codes) if scope.fold_case else codes)
+        if scope.catalogue is not None:
+            items = scope.catalogue.coded(items)
+        return in_label_order(folded_items(items) if scope.fold_case else {*items})
 
     values = run.values
     if values["with_each"] is None:
         asked = items_asked("with_items", values["with_items"])
         return [replace(scope, with_items=of_data(asked))]
-    given = [name for name in ("with_items", "known") if values[name] is not None]
-    if run.reading.parts is not None:
-        given.append("periods" if run.reading.by is None else "by")
-    if given:
-        raise ParameterError(f"give {parameter('with_each')} or {parameter(given[0])}, not both")
+    _refuse_both(values, "with_each", "with_items", "known", "by", "periods")
     items = of_data(listed_items(values["with_each"], fold_case=scope.fold_case))
     if len(items) > _MOST_QUESTIONS:
         raise ParameterError(
@@ -375,13 +362,13 @@ def _release(prepared: Prepared, request: Request, opened: Opened, published: Ou
     names = scope.catalogue
     if names is not None:
         groups = (published.itemsets, published.subsets, published.known)
-        scope = replace(scope, catalogue=names.of_release(chain(*groups)))
         itemsets, subsets, known = map(names.shown, groups)
-        with_items, with_each = (
-            in_label_order(names.names.get(item, item) for item in items)
-            for items in (scope.with_items, scope.with_each)
+        scope = replace(
+            scope,
+            catalogue=names.of_release(chain(*groups)),
+            with_items=names.renamed(scope.with_items),
+            with_each=names.renamed(scope.with_each),
         )
-        scope = replace(scope, with_items=with_items, with_each=with_each)
         published = replace(published, itemsets=itemsets, subsets=subsets, known=known)
     opened = replace(opened, scope=scope)
     release = run.release(opened, spending, published, target, request.mechanism.name)

@@ -259,15 +259,16 @@ class Listed:
 
     def shown(self, itemsets: Sequence[Itemset]) -> tuple[Itemset, ...]:
         """Return itemsets of the data's items under the names of the list."""
-        if not self.names:
-            return (*itemsets,)
         shown = []
         for itemset in itemsets:
             if itemset.items is not None:
-                names = in_label_order(self.names.get(item, item) for item in itemset.items)
-                itemset = replace(itemset, items=names)
+                itemset = replace(itemset, items=self.renamed(itemset.items))
             shown.append(itemset)
         return tuple(shown)
+
+    def renamed(self, items: Iterable[Item]) -> Items:
+        """Return items of the data under the names of the list."""
+        return in_label_order(self.names.get(item, item) for item in items)
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
         """Return this with the codes of no other items than these itemsets of the data's items
@@ -279,9 +280,10 @@ class Listed:
         within = tuple((group, parent) for group, parent in self.within if group in items)
         return replace(self, names={}, codes=codes, within=within)
 
-    def coded(self, items: Collection[Item]) -> Items:
-        """Return the items of the data for which the names of a release stand."""
-        code_of: dict[Item, Item] = dict(self.codes)
+    def coded(self, items: Iterable[Item]) -> Items:
+        """Return the items of the data for which the names of a list, or of a release, stand."""
+        code_of: dict[Item, Item] = {name: item for item, name in self.names.items()}
+        code_of |= dict(self.codes)
         return tuple(code_of.get(item, item) for item in items)
 
 

@@ -212,7 +212,8 @@ def request_from(
         scope: Which purchases count.
         universe: What the options say of all items, where that was read before.
     """
-    target = replace(_target_of(values), questions=max(len(scope.with_each), 1))
+    questions, levels = (max(len(asked), 1) for asked in (scope.with_each, scope.groups))
+    target = replace(_target_of(values), questions=questions, levels=levels)
     if universe is None:
         universe = _universe(values, scope)
     public = PublicFacts(

@@ -283,7 +283,10 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
         (SKU | {"catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
         ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
-        (SKU | {"catalogue_label": "sku"}, r"names the same column"),
+        (
+            SKU | {"catalogue_label": "sku"},
+            r"^catalogue_label needs catalogue_item, another column",
+        ),
         ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name"),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
         ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue"),

@@ -587,6 +587,8 @@ class LevelNeeds:
         steps = {"items": item_support}
         if recipe.levels:
             steps["items"] = item_support / _ITEM_PER_SET
+        if run.sought.required:  # how often an item is bought says little of these with it
+            del steps["items"]
         pool_sizes = dict(zip(sizes, recipe.pool, strict=True))
         for size, share in enumerate(recipe.levels, start=2):
             candidates = recipe.most_closed

@@ -426,6 +426,15 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
             typed=str,
         ),
     ]
+    with_items: Annotated[
+        object,
+        planned(
+            "For what goes with this item, which --size counts too. Repeat it for several.",
+            "ITEM",
+            typed=list[str],
+            spelled="--with",
+        ),
+    ]
     typical_basket: Annotated[
         float | None, planned("For many itemsets: your public guess of the items in a basket.")
     ]

@@ -211,7 +211,7 @@ def found_items(
 
 
 def beside_required(found: FoundItems, required: tuple[int, ...], questions: int) -> FoundItems:
-    """Return the items found but for those that all candidates are required to have.
+    """Return the items found without those that all candidates are required to have.
 
     Args:
         found: The items, and their level.

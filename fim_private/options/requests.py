@@ -323,8 +323,8 @@ class AllMineOptions(MineOptions, total=False):
     group: Annotated[
         object,
         public(
-            "With --catalogue-item: the column of groups, such as category, that are counted in "
-            "place of items. Small shops find more of them. Repeat it for several levels: each has "
+            "With --catalogue-item: the column of groups, such as category, that are counted "
+            "instead of items. Small shops find more of them. Repeat it for several levels: each has "
             "its own release, all under one budget.",
             "COLUMN",
             typed=list[str],

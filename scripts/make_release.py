@@ -280,7 +280,9 @@ def check_page(source: Path, wheel: Path) -> None:
     page.with_suffix(".md").write_text(readme, encoding="utf-8")
     render = [sys.executable, "-m", "readme_renderer", str(page.with_suffix(".md"))]
     run([*render, "--output", str(page)], ROOT)
-    if relative := re.search(r'(?:href|src)="(?!https?:|#)[^"]*"', page.read_text(encoding="utf-8")):
+    if relative := re.search(
+        r'(?:href|src)="(?!https?:|#)[^"]*"', page.read_text(encoding="utf-8")
+    ):
         raise SystemExit(f"the README has a link that leads nowhere on PyPI: {relative[0]}")
     print(f"PyPI takes both; {page.relative_to(ROOT)} is the README as it will be there.")
 

@@ -43,6 +43,8 @@ DOCUMENTS = [
     README,
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
     "datasets/README.md",
     *sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")),
 ]

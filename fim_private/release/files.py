@@ -17,7 +17,7 @@ from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
 from fim_private.options.requests import RuleLimits
-from fim_private.release.chart import BarChart, svg
+from fim_private.release.chart import svg
 from fim_private.release.forms import (
     AnyRelease,
     Columns,
@@ -28,6 +28,7 @@ from fim_private.release.forms import (
     joined,
     workbook,
 )
+from fim_private.release.picture import charts_of
 from fim_private.release.rules import RuleChoice, RulesBySegment, rules_by_segment, rules_rows
 from fim_private.whole_files import staged
 
@@ -111,10 +112,6 @@ class Published(Tabular):
         if first.scope.groups:
             return "level"
         return "period" if first.scope.by is None else "segment"
-
-    @abstractmethod
-    def charts(self, *, relative: bool) -> list[BarChart]:
-        """Return what is drawn of it."""
 
     @abstractmethod
     def to_dict(self, *, whole: bool = False) -> JsonObject:
@@ -241,7 +238,7 @@ class Published(Tabular):
         rules: drawn below, if given. relative: False for supports in units, not as shares. Without
         supports it is a list of names. Of several segments all have one scale.
         """
-        charts = self.charts(relative=relative)
+        charts = charts_of(self, relative=relative)
         for name, made in (rules or {}).items():
             chart = made.chart()
             if name:

@@ -23,13 +23,14 @@ from fim_private.release.forms import (
     Columns,
     Frame,
     Rows,
-    arrow_table,
     csv_text,
     joined,
+    lists_of,
+    rows_by_segment,
     workbook,
 )
 from fim_private.release.picture import charts_of
-from fim_private.release.rules import RuleChoice, RulesBySegment, rules_by_segment, rules_rows
+from fim_private.release.rules import RuleChoice, RulesBySegment, rules_by_segment
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
@@ -54,14 +55,14 @@ def _parquet(release: AnyRelease) -> bytes:
 
 
 def _csv(release: AnyRelease, rules: AnyRules) -> str:
-    rows = release.sheet_rows() if rules is None else rules_rows(rules)
+    rows = release.sheet_rows() if rules is None else rows_by_segment(rules)
     return csv_text(rows)
 
 
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
-        sheets["rules"] = rules_rows(rules)
+        sheets["rules"] = rows_by_segment(rules)
     return workbook(sheets)
 
 
@@ -168,7 +169,15 @@ class Published(Tabular):
             itemsets += [itemset.items for itemset in release]
             for column, values in release.columns_of(release.itemsets).items():
                 columns.setdefault(column, []).extend(values)
-        table = arrow_table(itemsets, columns)
+        lists, are_integers = lists_of(itemsets)
+        item_type = pa.int64() if are_integers else pa.string()
+        types = {"share": pa.float64(), "doubtful": pa.bool_()}
+        arrays = {
+            column: pa.array(values, types.get(column, pa.int64()))
+            for column, values in columns.items()
+        }
+        # The itemsets are null where they have no name.
+        table = pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
         if "" in self.by_segment:
             return table
         return table.add_column(0, self.part, pa.array(names, pa.string()))

@@ -150,9 +150,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
         column.
         """
-        return forms.rows_by_segment(
-            {name: release.sheet_rows() for name, release in self.items()}, self.part
-        )
+        return forms.rows_by_segment(self, self.part)
 
     def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""

@@ -177,7 +177,7 @@ def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[
 
     for drawing in range(drawings):
         randomness = Randomness.of_seed(1_000 * drawing)
-        execution = Execution(plan, source, randomness, with_subsets=request.target.rules)
+        execution = Execution(plan, source, randomness)
         units = execution.unit_count(public=request.promise.units_are_public)
         published = execution.publish(selected, units)
         subsets = [subset.items or () for subset in published.subsets]

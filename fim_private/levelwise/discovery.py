@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, sqrt
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from fim_private.levelwise.recipe import (
     Itemsets,
     Marks,
     Places,
+    Sought,
     closed_sets,
     item_threshold,
     noisy_sums,
@@ -124,6 +126,14 @@ class WeightedItemsets:
     cutoff: float = -inf
     total_weight: float = 0.0
 
+    @classmethod
+    def of_items(
+        cls, weights: Floats, deviation: float, scores: Floats, cutoff: float = -inf
+    ) -> Self:
+        """Return items by themselves, which are numbered in their order."""
+        numbers = np.arange(len(weights), dtype=np.int32)[:, None]
+        return cls(numbers, weights, deviation, scores, cutoff)
+
     @property
     def logs(self) -> Floats:
         """The logarithms of the weights: (n,). A weight below the σ of its noise counts as that."""
@@ -137,15 +147,12 @@ class WeightedItemsets:
         """Return the logarithms of the weights of itemsets of this level: (n,)."""
         return self.logs[[self._places[tuple(row)] for row in sets.tolist()]]
 
-    def first(self, count: int) -> WeightedItemsets:
-        """Return the first `count` itemsets."""
-        return self._at(np.arange(len(self.sets))[:count])
-
     def best(self, count: int) -> WeightedItemsets:
         """Return the `count` itemsets of the highest scores, descending."""
-        return self._at(np.argsort(-self.scores, kind="stable")[:count])
+        return self.at(np.argsort(-self.scores, kind="stable")[:count])
 
-    def _at(self, places: Places) -> WeightedItemsets:
+    def at(self, places: Places) -> WeightedItemsets:
+        """Return the itemsets at these places. Those that are left out were dropped."""
         scores = self.scores[places]
         cutoff = self.cutoff
         if len(places) < len(self.sets):
@@ -161,70 +168,6 @@ WeightedBySize = Mapping[int, WeightedItemsets]
 def empty_level(size: int) -> WeightedItemsets:
     """Return a level without itemsets."""
     return WeightedItemsets(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0, np.empty(0))
-
-
-def found_items(
-    source: SupportSource,
-    universe: Universe,
-    known: KnownItemsets,
-    budget: GaussianBudget,
-    recipe: AnyRecipe,
-    delta: Fraction | None,
-    randomness: Randomness,
-) -> FoundItems:
-    """Return the m items found, by descending noisy weight, and their level.
-
-    Args:
-        source: The purchases.
-        universe: A catalogue where the items are public, otherwise unknown.
-        known: Public itemsets. Their items come first and go on whatever they weigh.
-        budget: The budget of the run.
-        recipe: The shares of its steps.
-        delta: The probability with which an item may be named that only one unit has. None stands
-            for a public list of all items.
-        randomness: The source of the noise.
-    """
-    # If only some items are public, the codes below `listed` are theirs.
-    listed = 0 if delta is None else len(known.items)
-    public: Universe | KnownItemsets = known if listed else universe
-    items = source.items(public)
-    variance = budget.variance(recipe.items, 1)
-    sums = items.level_sums(GRID, recipe.own_items)
-    codes, cutoff = np.arange(len(sums)), -inf
-    if delta is not None:
-        codes = codes[(sums != 0) | (codes < listed)]
-    noisy = noisy_sums(sums[codes], variance, randomness)
-    if delta is not None:
-        # Whole numbers are compared: a float below the threshold might be rounded up to it.
-        threshold = item_threshold(variance, delta, recipe.own_items)
-        named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
-        codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
-    weights = np.asarray(noisy / GRID, dtype=np.float64)
-    known_codes = {code for itemset in known.itemsets for code in itemset}
-    scores = np.where(np.isin(codes, [*known_codes]), inf, weights)
-    order = np.lexsort((-weights, -scores))
-    numbers = np.arange(len(order), dtype=np.int32)[:, None]
-    level = WeightedItemsets(numbers, weights[order], sqrt(variance), scores[order], cutoff)
-    most = max(recipe.most_items, len(known_codes))
-    noisy_counts = NoisyCounts(items, codes[order], budget, randomness)
-    return noisy_counts.first(most), level.first(most)
-
-
-def beside_required(found: FoundItems, required: tuple[int, ...], questions: int) -> FoundItems:
-    """Return the items found without those that all candidates are required to have.
-
-    Args:
-        found: The items, and their level.
-        required: The codes of those that are required.
-        questions: How many questions share the budget of what follows, each with an equal part.
-    """
-    noisy, level = found
-    places = np.flatnonzero(np.isin(noisy.codes, required, invert=True))
-    budget = replace(noisy.budget, part=noisy.budget.part / questions)
-    noisy = replace(noisy, codes=noisy.codes[places], budget=budget, required=required)
-    numbers = np.arange(len(places), dtype=np.int32)[:, None]
-    weights, scores = level.weights[places], level.scores[places]
-    return noisy, replace(level, sets=numbers, weights=weights, scores=scores)
 
 
 def _are_among(sets: Itemsets, known: Itemsets) -> Marks:
@@ -391,7 +334,8 @@ class NoisyCounts:
 
     Attributes:
         items: All items.
-        codes: (m,) those of these items.
+        codes: (m,) those of these items, by descending noisy weight.
+        level: The level of these items, which are numbered in their order.
         budget: The budget of the run.
         randomness: The source of the noise.
         required: The codes of the items that every candidate has besides those of these items by
@@ -400,6 +344,7 @@ class NoisyCounts:
 
     items: ItemSource
     codes: Int64
+    level: WeightedItemsets
     budget: GaussianBudget
     randomness: Randomness
     required: tuple[int, ...] = ()
@@ -411,7 +356,27 @@ class NoisyCounts:
 
     def first(self, count: int) -> NoisyCounts:
         """Return the candidates among the first `count` of these items."""
-        return self if count >= len(self.codes) else replace(self, codes=self.codes[:count])
+        if count >= len(self.codes):
+            return self
+        return replace(self, codes=self.codes[:count], level=self.level.at(np.arange(count)))
+
+    def beside(self, required: tuple[int, ...], questions: int) -> NoisyCounts:
+        """Return the candidates among these items but for those that all are required to have.
+
+        Args:
+            required: The codes of those that are required.
+            questions: How many questions share the budget of what follows, each with an equal part.
+        """
+        places, level = np.flatnonzero(np.isin(self.codes, required, invert=True)), self.level
+        return replace(
+            self,
+            codes=self.codes[places],
+            level=WeightedItemsets.of_items(
+                level.weights[places], level.deviation, level.scores[places], level.cutoff
+            ),
+            budget=replace(self.budget, part=self.budget.part / questions),
+            required=required,
+        )
 
     def _whole(self, sets: Itemsets) -> Itemsets:
         """Return itemsets of one size with the items that are required: (n, size + required)."""
@@ -443,7 +408,7 @@ class NoisyCounts:
         return noisy_weights(sums, variance, self.randomness), float(variance)
 
     def levels(
-        self, items: WeightedItemsets, recipe: AnyRecipe, known: Mapping[int, Itemsets]
+        self, recipe: AnyRecipe, known: Mapping[int, Itemsets]
     ) -> dict[int, WeightedItemsets]:
         """Return the level of each size from 1 on.
 
@@ -451,7 +416,7 @@ class NoisyCounts:
 
         known: By size, public itemsets that go on whatever they weigh, and all of their subsets.
         """
-        levels = {1: items}
+        levels = {1: self.level}
         for size, share in enumerate(recipe.levels, start=2):
             known_sets = known.get(size, empty_level(size).sets)
             if size == 2 and not self.required:
@@ -559,5 +524,55 @@ class NoisyCounts:
         return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
 
-# The items found, by descending noisy weight, and their level.
-FoundItems = tuple[NoisyCounts, WeightedItemsets]
+@dataclass(frozen=True)
+class ItemSearch:
+    """What a run does first: it finds items (docs/privacy.md, Theorem 13).
+
+    Attributes:
+        sought: The itemsets that are sought.
+        budget: The budget of the release, and the share of it that the run spends.
+        items_delta: The δ for naming items that only one unit has. None stands for a public list
+            of all items.
+        recipe: The shares of its steps, and the numbers of candidates.
+    """
+
+    sought: Sought
+    budget: GaussianBudget
+    items_delta: Fraction | None
+    recipe: AnyRecipe
+
+    def found_items(
+        self, source: SupportSource, universe: Universe, randomness: Randomness
+    ) -> NoisyCounts:
+        """Return the m items found, by descending noisy weight.
+
+        The items of known itemsets come first, and go on whatever they weigh.
+
+        Args:
+            source: The purchases.
+            universe: A catalogue where the items are public, otherwise unknown.
+            randomness: The source of the noise.
+        """
+        recipe, known, delta = self.recipe, self.sought.known, self.items_delta
+        # If only some items are public, the codes below `listed` are theirs.
+        listed = 0 if delta is None else len(known.items)
+        public: Universe | KnownItemsets = known if listed else universe
+        items = source.items(public)
+        variance = self.budget.variance(recipe.items, 1)
+        sums = items.level_sums(GRID, recipe.own_items)
+        codes, cutoff = np.arange(len(sums)), -inf
+        if delta is not None:
+            codes = codes[(sums != 0) | (codes < listed)]
+        noisy = noisy_sums(sums[codes], variance, randomness)
+        if delta is not None:
+            # Whole numbers are compared: a float below the threshold might be rounded up to it.
+            threshold = item_threshold(variance, delta, recipe.own_items)
+            named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
+            codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
+        weights = np.asarray(noisy / GRID, dtype=np.float64)
+        known_codes = {code for itemset in known.itemsets for code in itemset}
+        scores = np.where(np.isin(codes, [*known_codes]), inf, weights)
+        order = np.lexsort((-weights, -scores))
+        level = WeightedItemsets.of_items(weights[order], sqrt(variance), scores[order], cutoff)
+        found = NoisyCounts(items, codes[order], level, self.budget, randomness)
+        return found.first(max(recipe.most_items, len(known_codes)))

@@ -13,8 +13,6 @@ from statistics import NormalDist
 import numpy as np
 
 from fim_private.counting.source import (
-    NOTHING_KNOWN,
-    KnownItemsets,
     SelectedItemset,
 )
 from fim_private.counting.work import Int64
@@ -23,11 +21,10 @@ from fim_private.dp.composition import PrivacyBudget
 from fim_private.levelwise.discovery import (
     EMPTY,
     CandidatePool,
-    FoundItems,
+    ItemSearch,
     NoisyCounts,
     WeightedBySize,
     WeightedItemsets,
-    beside_required,
     bins,
 )
 from fim_private.levelwise.recipe import (
@@ -326,28 +323,10 @@ def _level_steps(recipe: AnyRecipe, sought: Sought) -> list[Step]:
 
 
 @dataclass(frozen=True)
-class Levelwise:
-    """A run that finds the most frequent itemsets (docs/privacy.md, Theorem 13).
+class Levelwise(ItemSearch):
+    """A run that finds the most frequent itemsets."""
 
-    Attributes:
-        sought: The itemsets that are sought.
-        budget: The budget of the release, and the share of it that the run spends.
-        items_delta: The δ for naming items. None stands for a public list of all items.
-        recipe: The shares of its steps, and the numbers of candidates.
-        keep_all: Whether itemsets come out whose estimate does not stand out from 0.
-        known: Public itemsets, which are counted whatever their items weigh, and the items that are
-            required. If they come from a catalogue, all of its items are public.
-        questions: How many runs share the items found, and in equal parts what all other steps
-            spend. They differ in the items that are required.
-    """
-
-    sought: Sought
-    budget: GaussianBudget
-    items_delta: Fraction | None
     recipe: Recipe
-    keep_all: bool
-    known: KnownItemsets
-    questions: int = 1
 
     @property
     def steps(self) -> list[Step]:
@@ -362,20 +341,20 @@ class Levelwise:
             Step("second count", sizes, recipe.second),
         ]
 
-    def find(self, found: FoundItems) -> list[SelectedItemset]:
+    def find(self, found: NoisyCounts) -> list[SelectedItemset]:
         """Return itemsets, the highest estimates first: fewer than `count` if too few stand out.
 
         found: the items found by this run, or by another one of the same questions.
         """
         recipe, sought = self.recipe, self.sought
-        noisy, level = beside_required(found, self.known.required, self.questions)
-        level = level.first(self._items_that_go_on(level))
-        noisy = noisy.first(len(level.sets))
-        known_sets = _with_subsets(self.known.itemsets, noisy.codes)
-        paired = level.first(self._items_to_pair(level, noisy.budget, len(known_sets.get(1, ()))))
-        levels = noisy.first(len(paired.sets)).levels(paired, recipe, known_sets)
+        noisy = found.beside(sought.known.required, sought.questions)
+        noisy = noisy.first(self._items_that_go_on(noisy.level))
+        known_sets = _with_subsets(sought.known.itemsets, noisy.codes)
+        known_items = len(known_sets.get(1, ()))
+        paired = noisy.first(self._items_to_pair(noisy.level, noisy.budget, known_items))
+        levels = paired.levels(recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
-        levels[1] = replace(level, cutoff=paired.cutoff)
+        levels[1] = replace(noisy.level, cutoff=paired.level.cutoff)
         pool_sizes = {
             size: most + len(known_sets.get(size, ()))
             for size, most in zip(sought.sizes, recipe.pool, strict=True)
@@ -385,7 +364,7 @@ class Levelwise:
             return []
         counted = counted_twice(noisy, first_pool, levels, recipe, sought.count)
         places = counted.best(sought.count)
-        if not self.keep_all:
+        if not sought.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
         return noisy.named(counted.pool.at(places), counted.doubtful(places).tolist())
@@ -432,24 +411,13 @@ _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
-class LevelwiseThreshold:
+class LevelwiseThreshold(ItemSearch):
     """A run that finds itemsets whose support may reach a threshold.
 
-    Attributes:
-        sought: The itemsets that are sought; no more than its count come out.
-        budget: As in Levelwise.
-        items_delta: As in Levelwise.
-        recipe: The shares of its steps, and the numbers of candidates.
-        known: The items that are required.
-        questions: As in Levelwise.
+    No more come out than are sought.
     """
 
-    sought: Sought
-    budget: GaussianBudget
-    items_delta: Fraction | None
     recipe: ThresholdRecipe
-    known: KnownItemsets
-    questions: int = 1
 
     @property
     def steps(self) -> list[Step]:
@@ -472,10 +440,10 @@ class LevelwiseThreshold:
     def _sizes_of_sets(self) -> tuple[int, ...]:
         return tuple(size for size in self.sought.sizes if size > 1)
 
-    def find(self, found: FoundItems, threshold: int) -> list[SelectedItemset]:
+    def find(self, found: NoisyCounts, threshold: int) -> list[SelectedItemset]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
-        recipe = self.recipe
-        noisy, level = beside_required(found, self.known.required, self.questions)
+        recipe, sought = self.recipe, self.sought
+        noisy = found.beside(sought.known.required, sought.questions)
         if not len(noisy.codes):
             return []
 
@@ -492,21 +460,21 @@ class LevelwiseThreshold:
             estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
             return estimated, sqrt(variance) / remaining
 
+        level = noisy.level
         pool = CandidatePool((level.sets,), level.weights)
         pool, deviation = counted(noisy, pool, {1: level}, recipe.item_count)
         places = _likely(pool, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-pool.estimates[places], kind="stable")]
-        numbers = np.arange(len(places), dtype=np.int32)[:, None]
         weights = pool.estimates[places]
-        level = WeightedItemsets(numbers, weights, deviation, weights)
-        noisy = replace(noisy, codes=noisy.codes[places])
+        level = WeightedItemsets.of_items(weights, deviation, weights)
+        noisy = replace(noisy, codes=noisy.codes[places], level=level)
         pools = []
-        if 1 in self.sought.sizes:
+        if 1 in sought.sizes:
             pool = CandidatePool((level.sets,), level.weights)
             pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
         sizes = self._sizes_of_sets
         if sizes:
-            levels = noisy.levels(level, recipe, {})
+            levels = noisy.levels(recipe, {})
             most = dict.fromkeys(sizes, recipe.survivors)
             pool = CandidatePool.of_levels(levels, most, union=True)
             if len(pool):
@@ -517,7 +485,7 @@ class LevelwiseThreshold:
         pool = CandidatePool((*sets,), np.concatenate([np.empty(0), *estimates]))
         if not len(pool):
             return []
-        pool = pool.at(pool.best(self.sought.count))
+        pool = pool.at(pool.best(sought.count))
         return noisy.named(pool, [None] * len(pool))
 
 
@@ -532,10 +500,7 @@ def levelwise(
     budget: PrivacyBudget,
     *,
     part: Fraction,
-    keep_all: bool = False,
     threshold: bool = False,
-    known: KnownItemsets = NOTHING_KNOWN,
-    questions: int = 1,
 ) -> Levelwise | LevelwiseThreshold:
     """Return the run that spends a share of a budget (docs/privacy.md, Theorem 13).
 
@@ -546,10 +511,7 @@ def levelwise(
         budget: The budget of the release. Without a list of items, a share of its δ is spent on
             naming them; what remains of it makes μ.
         part: The share of μ² that the run spends, the others being for supports.
-        keep_all: As in Levelwise.
         threshold: Whether the itemsets are sought that reach a threshold.
-        known: As in Levelwise.
-        questions: As in Levelwise.
     """
     items_delta = None
     if not sought.listed:
@@ -557,10 +519,8 @@ def levelwise(
     mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
     if threshold:
-        return LevelwiseThreshold(
-            sought, gaussian, items_delta, ThresholdRecipe.of(sought), known, questions
-        )
-    return Levelwise(sought, gaussian, items_delta, Recipe.of(sought), keep_all, known, questions)
+        return LevelwiseThreshold(sought, gaussian, items_delta, ThresholdRecipe.of(sought))
+    return Levelwise(sought, gaussian, items_delta, Recipe.of(sought))
 
 
 # The needs of a run are estimated from its noise and the items of a typical unit, all of whose
@@ -616,7 +576,7 @@ class LevelNeeds:
         steps = {"items": item_support}
         if recipe.levels:
             steps["items"] = item_support / _ITEM_PER_SET
-        if run.sought.required:  # how often an item is bought says little of these with it
+        if run.sought.known.required:  # how often an item is bought says little of these with it
             del steps["items"]
         pool_sizes = dict(zip(sizes, recipe.pool, strict=True))
         for size, share in enumerate(recipe.levels, start=2):
@@ -636,7 +596,7 @@ class LevelNeeds:
         steps["first count"] = (_quantile(second_pool / pool) + sigmas) * noise
         # Where weights are not scaled, the norm is what a typical unit has.
         noise = sqrt(budget.variance(recipe.second, 1) * max(min(own_candidates, second_pool), 2.0))
-        standing_out = 0 if run.keep_all else STANDS_OUT
+        standing_out = 0 if run.sought.keep_all else STANDS_OUT
         steps["second count"] = (sigmas + standing_out) * noise
         return cls(item_support, math.ceil(sqrt(2) * sigmas * noise), steps)
 

@@ -12,6 +12,7 @@ from math import comb, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.counting.source import NOTHING_KNOWN, KnownItemsets
 from fim_private.counting.work import Int64
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.neighbors import Neighbors
@@ -186,7 +187,13 @@ class Sought:
         listed: Whether the items are public.
         epsilon: The ε of the release.
         neighbors: The neighbour relation.
-        required: How many public items each of them has, which its size does not count.
+        known: Public itemsets, which are counted whatever their items weigh, and the items that are
+            required, which no size counts. If they come from a catalogue, all of its items are
+            public.
+        questions: How many runs share the items found, and in equal parts what all other steps
+            spend. They differ in the items that are required.
+        keep_all: Whether the most frequent itemsets come out whose estimate does not stand out
+            from 0.
     """
 
     sizes: tuple[int, ...]
@@ -196,13 +203,15 @@ class Sought:
     listed: bool
     epsilon: Fraction
     neighbors: str
-    required: int = 0
+    known: KnownItemsets = NOTHING_KNOWN
+    questions: int = 1
+    keep_all: bool = False
 
     def __post_init__(self) -> None:
         if self.sizes[0] < 1:
             raise ParameterError(
                 f"{parameter('size')} counts the items of {parameter('with_items')} too: it must "
-                f"be at least {self.required + 1}"
+                f"be at least {len(self.known.required) + 1}"
             )
         if self.sizes[-1] > LARGEST_SIZE:
             raise ParameterError(
@@ -213,13 +222,13 @@ class Sought:
     @property
     def kind(self) -> str:
         """The kind of itemsets that is sought, as _USERS_SHARES names it."""
-        if self.required:
+        if self.known.required:
             return "partners"
         return kind_of(self.sizes, union=self.union)
 
     def whole(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """Return the sizes of itemsets with the public items that each of them has."""
-        return tuple(size + self.required for size in sizes)
+        return tuple(size + len(self.known.required) for size in sizes)
 
     def items_that_go_on(self, most: int) -> int:
         """Return how many items go on to the pairs, `most` at most."""

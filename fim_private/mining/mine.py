@@ -29,7 +29,6 @@ from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.words import GIVEN
 from fim_private.request.allocation import checked_plan, plan_of_given
-from fim_private.request.groups import Target
 from fim_private.request.itemsets import (
     GivenItemsets,
     Items,
@@ -353,12 +352,7 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     units = first.unit_count(public=prepared.request.promise.units_are_public)
     found = None
     for request, plan in zip(prepared.requests, prepared.plans, strict=True):
-        execution = replace(
-            first,
-            plan=plan,
-            with_subsets=request.target.rules,
-            known=request.known_itemsets,
-        )
+        execution = replace(first, plan=plan)
         if found is None or not request.scope.with_each:
             found = execution.find_items()
         selected = execution.select(found, units)
@@ -399,7 +393,6 @@ def _release(prepared: Prepared, request: Request, opened: Opened, published: Ou
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
         request=None if shares_budget else request,
-        with_parts=target.rules,
     )
 
 
@@ -465,8 +458,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         supports = supports_of(known_itemsets, opened.source)
         measurement = execution.measure(known_itemsets.itemsets, supports, units)
     published = Outcome(tuple(measurement.estimates()), measurement.noise, measurement.units)
-    target = Target(known_itemsets.sizes, number, union=True)
-    release = run.release(opened, spending, published, target, GIVEN)
+    release = run.release(opened, spending, published, plan.target, GIVEN)
     release = replace(release, charged=charged)
     run.warn_of_noisy_units(plan.cost, [release])
     return release

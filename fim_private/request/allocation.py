@@ -132,7 +132,7 @@ def plan_of_given(
         with_count: Whether the number of units is a step of its own.
         joint_noise: Whether normal noise gives the number of units with the supports.
     """
-    target = Target(sizes, number, union=True, keep_all=True)
+    target = Target(sizes, number, union=True)
     count_share = COUNT_SHARE if with_count else _NOTHING
     plans = []
     if budget.epsilon is not None:
@@ -319,25 +319,23 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     """
     target, universe = request.target, request.counted_universe
     public = request.selection_of(target.sizes)
-    required = len(target.known.required)
     sought = Sought(
-        sizes=tuple(size - required for size in target.sizes),
+        sizes=tuple(size - len(target.known.required) for size in target.sizes),
         count=target.top,
         union=target.union,
         by_user=request.promise.by_user,
         listed=universe.is_listed,
         epsilon=request.budget.loss,
         neighbors=request.promise.neighbors,
-        required=required,
+        known=target.known,
+        questions=target.questions,
+        keep_all=target.keep_all,
     )
     run = levelwise(
         sought,
         request.budget,
         part=request.search_share / target.levels,
-        keep_all=target.keep_all,
         threshold=target.min_support is not None,
-        known=target.known,
-        questions=target.questions,
     )
     share = request.search_share
     steps = [replace(step, fraction=share * step.fraction) for step in run.steps]

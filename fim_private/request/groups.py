@@ -9,6 +9,7 @@ from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, KnownItemsets, U
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.options.declaration import OptionValues
+from fim_private.reading.labels import Item, in_label_order
 from fim_private.request.supports import MinSupport
 
 # Itemsets of one and of two items.
@@ -73,6 +74,17 @@ class Target:
     def groups(self) -> list[tuple[int, ...]]:
         """The sizes of the itemsets that are ranked together, for each ranking."""
         return [self.sizes] if self.union else [(size,) for size in self.sizes]
+
+    @property
+    def known_itemsets(self) -> list[tuple[Item, ...]]:
+        """The known itemsets of the sizes that are sought."""
+        known = self.known
+        whole = [(*codes, *known.required) for codes in known.itemsets]
+        return [
+            in_label_order(map(known.items.label, codes))
+            for codes in whole
+            if len(codes) in self.sizes
+        ]
 
     @property
     def most_supports(self) -> int:

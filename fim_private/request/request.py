@@ -28,7 +28,7 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.options.declaration import OptionValues, filled
 from fim_private.options.requests import RequestOptions
-from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
+from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.choice import AUTO, Choice, automatic_choice
 from fim_private.request.groups import Promise, PublicFacts, Target, range_of
@@ -117,17 +117,6 @@ class Request:
         if has_size_alone and registry.form_for_counted(self.mechanism) is None:
             return UNKNOWN
         return universe
-
-    @property
-    def known_itemsets(self) -> list[tuple[Item, ...]]:
-        """The known itemsets of the sizes that are sought."""
-        known = self.target.known
-        whole = [(*codes, *known.required) for codes in known.itemsets]
-        return [
-            in_label_order(map(known.items.label, codes))
-            for codes in whole
-            if len(codes) in self.target.sizes
-        ]
 
     def with_options(self, changes: OptionValues) -> Request:
         """Return what a caller asks for who changes some options.

@@ -9,7 +9,7 @@ import numpy as np
 
 from fim_private.counting.source import SelectedItemset, SupportSource
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise.discovery import FoundItems, found_items
+from fim_private.levelwise.discovery import NoisyCounts
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
@@ -110,15 +110,11 @@ class Execution:
         plan: The plan.
         source: The purchases.
         randomness: What choices and noise are drawn from.
-        with_subsets: Whether the subsets of itemsets are released too.
-        known: The known itemsets.
     """
 
     plan: ReleasePlan
     source: SupportSource
     randomness: Randomness
-    with_subsets: bool = False
-    known: Sequence[Items] = ()
 
     def unit_count(self, *, public: bool) -> UnitCount | None:
         """Return how many units there are: exactly if that is public, else with noise.
@@ -132,24 +128,16 @@ class Execution:
             return None
         return UnitCount.noisy(self.source.units, noise_of(step, 1), self.randomness)
 
-    def find_items(self) -> FoundItems | None:
+    def find_items(self) -> NoisyCounts | None:
         """Return the items that levelwise finds first; None if the plan has another mechanism."""
         for selection in self.plan.selections:
             run = selection.run
             if not isinstance(run, TopK):
-                return found_items(
-                    self.source,
-                    selection.universe,
-                    run.known,
-                    run.budget,
-                    run.recipe,
-                    run.items_delta,
-                    self.randomness,
-                )
+                return run.found_items(self.source, selection.universe, self.randomness)
         return None
 
     def select(
-        self, found: FoundItems | None, units: UnitCount | None = None
+        self, found: NoisyCounts | None, units: UnitCount | None = None
     ) -> list[SelectedItemset]:
         """Return the itemsets that the selections of the plan select, in order, with true supports.
 
@@ -224,7 +212,7 @@ class Execution:
         """
         step = self.plan.supports
         named = [itemset for itemset in selected if itemset.items is not None]
-        if step is None or not (named or self.known):
+        if step is None or not (named or self.plan.target.known_itemsets):
             # Joint noise releases the number of units, also if nothing was selected.
             if step is not None and self.plan.joint_noise:
                 noise = SupportNoise.for_mu_squared(step.normal, 1)
@@ -252,9 +240,10 @@ class Execution:
 
     def _besides(self, itemsets: Sequence[Items]) -> tuple[list[Items], list[Items]]:
         """Return the subsets of itemsets, if they are released, and known itemsets in neither."""
-        subsets = subsets_of(itemsets) if self.with_subsets else []
+        target = self.plan.target
+        subsets = subsets_of(itemsets) if target.rules else []
         counted = {*itemsets, *subsets}
-        return subsets, [items for items in self.known if items not in counted]
+        return subsets, [items for items in target.known_itemsets if items not in counted]
 
     def _clear_ones(
         self, measurement: Measurement, named: Sequence[SelectedItemset]
@@ -331,7 +320,7 @@ class Execution:
         threshold = least.threshold(units) * noise.steps
         reaching = [place for place in range(selected) if noisy[place] >= threshold]
         places = list(reaching)
-        if self.with_subsets:
+        if self.plan.target.rules:
             places += sorted({*range(len(noisy))}.difference(reaching))
         measurement = measurement.at(places)
         estimates = measurement.estimates()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
-from itertools import combinations, combinations_with_replacement, permutations, product
+from itertools import combinations, combinations_with_replacement, compress, permutations, product
 from typing import Any
 
 import levelwise_laws as laws
@@ -34,12 +34,11 @@ from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import NoisyCounts, WeightedItemsets
+from fim_private.levelwise.discovery import ItemSearch, NoisyCounts, WeightedItemsets
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
-from fim_private.run import outcome
 from fim_private.run.outcome import Execution
 
 GRID = laws.GRID
@@ -665,13 +664,12 @@ def last_pair_forgotten(patch: Patch) -> None:
 
 def list_is_ignored(patch: Patch) -> None:
     """Of a list, too, only items that somebody has get noise, and are named from a threshold on."""
-    whole = vars(outcome)["found_items"]
+    whole = ItemSearch.found_items
 
-    def unlisted(*given: Any) -> Any:
-        *public, delta, randomness = given
-        return whole(*public, delta or Fraction(1, 100), randomness)
+    def unlisted(run: ItemSearch, *given: Any) -> Any:
+        return whole(replace(run, items_delta=run.items_delta or Fraction(1, 100)), *given)
 
-    patch.setattr(outcome, "found_items", unlisted)
+    patch.setattr(ItemSearch, "found_items", unlisted)
 
 
 def known_if_they_occur(patch: Patch) -> None:
@@ -679,10 +677,12 @@ def known_if_they_occur(patch: Patch) -> None:
     whole = Execution.publish
 
     def occurring(steps: Execution, *given: Any) -> Any:
-        known = steps.known
-        supports = supports_of(GivenItemsets.of(known), steps.source) if known else []
-        there = [each for each, support in zip(known, supports, strict=True) if support]
-        return whole(replace(steps, known=there), *given)
+        target = steps.plan.target
+        known, named = target.known, replace(target, sizes=(1, 2, 3)).known_itemsets
+        supports = supports_of(GivenItemsets.of(named), steps.source) if named else []
+        there = tuple(compress(known.itemsets, supports))
+        target = replace(target, known=replace(known, itemsets=there))
+        return whole(replace(steps, plan=replace(steps.plan, target=target)), *given)
 
     patch.setattr(Execution, "publish", occurring)
 
@@ -716,13 +716,12 @@ def by_basket(patch: Patch, name: str) -> None:
 
 def own_items(patch: Patch, count: int) -> None:
     """No mutant: of a unit so many items count where items are found."""
-    whole = vars(outcome)["found_items"]
+    whole = ItemSearch.found_items
 
-    def cut(*given: Any) -> Any:
-        *public, recipe, delta, randomness = given
-        return whole(*public, replace(recipe, own_items=count), delta, randomness)
+    def cut(run: ItemSearch, *given: Any) -> Any:
+        return whole(replace(run, recipe=replace(run.recipe, own_items=count)), *given)
 
-    patch.setattr(outcome, "found_items", cut)
+    patch.setattr(ItemSearch, "found_items", cut)
 
 
 def one_for_all_cut(patch: Patch) -> None:

@@ -74,8 +74,7 @@ def test_items_that_are_paired_are_a_number_between_two_public_ones(
     budget = PrivacyBudget.of(1, 1e-6, None, otherwise=1)
     run = levelwise_run.levelwise(sought, budget, part=Fraction(1))
     assert isinstance(run, levelwise_run.Levelwise)
-    numbers = np.arange(len(weights), dtype=np.int32)[:, None]
-    level = WeightedItemsets(numbers, np.array(weights), 6.0, np.array(weights))
+    level = WeightedItemsets.of_items(np.array(weights), 6.0, np.array(weights))
     paired = run._items_to_pair(level, run.budget, known)
     least = min(len(weights), run.recipe.fewest_paired + known)
     assert least <= paired <= run.recipe.most_paired + known

@@ -26,17 +26,16 @@ from fim_private.reading.options import not_utf8
 # -------------------- errors
 
 # What reading raises that says by its type what is wrong; the first that fits.
-_MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
-    (FileNotFoundError, "does not exist; check the path"),
-    (NotADirectoryError, "does not exist: what stands before its last slash is no folder"),
-    (IsADirectoryError, "is a folder; name one file in it"),
-    (PermissionError, "may not be read by this user; check its permissions"),
-    (UnicodeEncodeError, "is no path: it has a character that no file name has"),
-    (
-        pa.ArrowNotImplementedError,
-        ("has a column of a type that cannot be read; convert it to strings or integers"),
+_MEANINGS = {
+    FileNotFoundError: "does not exist; check the path",
+    NotADirectoryError: "does not exist: what stands before its last slash is no folder",
+    IsADirectoryError: "is a folder; name one file in it",
+    PermissionError: "may not be read by this user; check its permissions",
+    UnicodeEncodeError: "is no path: it has a character that no file name has",
+    pa.ArrowNotImplementedError: (
+        "has a column of a type that cannot be read; convert it to strings or integers"
     ),
-)
+}
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how
 # long its parts are, and so does a damaged one.)
@@ -73,7 +72,7 @@ def file_errors(name: str) -> Iterator[None]:
 
 def _problem_of(error: BaseException, name: str) -> str | None:
     """Return what an error says of a file that cannot be read; None for an error of the program."""
-    for kind, meaning in _MEANINGS:
+    for kind, meaning in _MEANINGS.items():
         if isinstance(error, kind):
             return meaning
     if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
@@ -172,8 +171,7 @@ class File:
     def open(self) -> AbstractContextManager[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
         if self.pipe is None or self.compression is not None:
-            stream: AbstractContextManager[BinaryIO] = self.native()
-            return stream
+            return self.native()  # type: ignore[no-any-return]
         if str(self.path) == "-":
             return nullcontext(self.pipe)
         return self.pipe

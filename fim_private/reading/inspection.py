@@ -18,7 +18,6 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fim_private.display import in_braces
 from fim_private.errors import (
@@ -46,7 +45,7 @@ from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, text_table
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import is_missing
+from fim_private.reading.values import Int64, is_missing
 from fim_private.reading.where import column_text, columns_of, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
@@ -364,7 +363,7 @@ class _Seen:
         return self.data.read_as or ReadAs(self.attempt.source.shown, "lists")
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Int64:
         """The number of baskets that have each item: (items,)."""
         return np.bincount(self.data.items, minlength=len(self.data.vocabulary))
 
@@ -432,7 +431,7 @@ class _Seen:
             items_per_user=items_per_user,
         )
 
-    def baskets(self, ends: NDArray[np.int64]) -> Iterator[Sequence[Item]]:
+    def baskets(self, ends: Int64) -> Iterator[Sequence[Item]]:
         """Yield the first items of the baskets between offsets."""
         for start, end in pairwise(ends.tolist()):
             codes = self.data.items[start:end][:EXAMPLE_ITEMS]
@@ -613,7 +612,7 @@ def _as_text(value: object) -> str:
     return text
 
 
-def _summary(lengths: NDArray[np.int64]) -> dict[str, float]:
+def _summary(lengths: Int64) -> dict[str, float]:
     """Return the least, median, mean and largest of the lengths of baskets; all 0 for none."""
     if not len(lengths):
         lengths = np.zeros(1, dtype=np.int64)

@@ -13,14 +13,13 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.options.declaration import OptionValues
 from fim_private.periods import KINDS, Period, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.times import TimeFormat, time_format_of
-from fim_private.reading.values import integer_or_text, is_missing
+from fim_private.reading.values import Int32, Integers, integer_or_text, is_missing
 from fim_private.reading.where import Condition, columns_of, compares_times, where_of, with_times_in
 
 
@@ -283,7 +282,7 @@ class Times:
             most = len(names)
         return Segments(self.column, names, most)
 
-    def places(self, days: NDArray[np.integer]) -> NDArray[np.int32]:
+    def places(self, days: Integers) -> Int32:
         """Return the place of the period that has each day since 1970-01-01, -1 for none: (n,)."""
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)

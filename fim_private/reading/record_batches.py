@@ -299,10 +299,8 @@ def plain(column: Any) -> Any:
     """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
-    if types.is_string_view(column.type):
-        return column.cast(pa.string())
-    if types.is_binary_view(column.type):
-        return column.cast(pa.binary())
+    if types.is_string_view(column.type) or types.is_binary_view(column.type):
+        return column.cast(common_type(column.type))
     return column
 
 

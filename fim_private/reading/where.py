@@ -404,10 +404,7 @@ def passing(condition: Condition, columns: Mapping[str, Array], source: str) -> 
     def compared(test: ColumnTest, sign: str, literal: Literal) -> Array:
         return _compared(values[test.column], sign, literal, test, source)
 
-    def is_null(name: str) -> Array:
-        return decoded(values[name]).is_null()
-
-    return truth(condition, Logic(compared, is_null))
+    return truth(condition, Logic(compared, lambda name: decoded(values[name]).is_null()))
 
 
 def _compared(values: Array, sign: str, literal: Literal, test: ColumnTest, source: str) -> Array:

@@ -162,11 +162,6 @@ class View:
         return _CandidateCounts(self.recoded(ranks_of(codes, known), len(codes), merges=False))
 
 
-def _with_totals(held: Table) -> Table:
-    """Return the cells that units hold with the sum of times over each unit's cells: total."""
-    return held.inner_join(held.group_by("unit").aggregate(total=_TIMES), "unit")
-
-
 def _with_level_weights(held: Table, scale: int) -> Table:
     """Return the cells with their weights in a level sum: floor(scale · √(times / total)), exactly.
 
@@ -214,7 +209,9 @@ class _CandidateCounts:
         return sums[np.tril_indices(items, -1)]
 
     def level_sums(self, sets: Int32, scale: int) -> Int64:
-        weighted = _with_level_weights(_with_totals(self._held([sets])), scale)
+        held = self._held([sets])
+        totals = held.group_by("unit").aggregate(total=_TIMES)
+        weighted = _with_level_weights(held.inner_join(totals, "unit"), scale)
         return self.view.summed(weighted, len(sets), scale)
 
     def sums(self, candidates: Candidates, weights: Int64) -> Int64:

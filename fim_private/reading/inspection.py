@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import filterfalse, islice, pairwise
 from typing import Any, Unpack
@@ -141,7 +141,7 @@ class Inspection:
             "form": self.read_as.form,
             "delimiter": self.read_as.delimiter,
             "encoding": self.read_as.encoding,
-            "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
+            "columns": [*map(asdict, self.columns)],
             "rows": self.rows,
             "baskets": self.baskets,
             "users": self.users,
@@ -150,13 +150,13 @@ class Inspection:
             "items_per_user": self.items_per_user,
             "basket_lengths": self.basket_lengths,
             "examples": {
-                "baskets": [*map(list, self.example_baskets)],
-                "items": list(self.example_items),
-                "last_rows": [*map(list, self.last_rows)],
+                "baskets": self.example_baskets,
+                "items": self.example_items,
+                "last_rows": self.last_rows,
             },
             "options": self.options,
-            "guessed": list(self.guessed),
-            "notes": list(self.notes),
+            "guessed": self.guessed,
+            "notes": self.notes,
             "call": self.call,
         }
 

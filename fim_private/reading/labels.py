@@ -46,6 +46,7 @@ Item = int | str
 Codes = Int32
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
 _TEXT_TYPE = re.compile(r"(large_)?(string|binary)(_view)?|fixed_size_binary\[[0-9]+\]")
+_LIST_TYPE = re.compile(r"((large_)?list(_view)?|fixed_size_list)<")
 _TABLE_ENTRY = 16  # about how many bytes a label takes beside its text: an entry of a table
 
 
@@ -322,8 +323,7 @@ def as_printed(values: Array) -> Array:
 
 def is_list_type(kind: DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
-    views = (pa.ListViewType, pa.LargeListViewType)
-    return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType, *views))
+    return _LIST_TYPE.match(str(kind)) is not None
 
 
 def is_text_type(kind: DataType) -> bool:

@@ -76,9 +76,7 @@ class MemoryLimit:
         """
         if size is None:
             machine = _of_machine()
-            if machine is None:
-                return cls(None, given=False)
-            return cls(int(machine * _SHARE), given=False)
+            return cls(machine and int(machine * _SHARE), given=False)
         most = 0
         match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) else None
         if match is not None:

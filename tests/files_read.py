@@ -10,14 +10,13 @@ from sources import ANY_ROWS, WRITERS, Item, baskets_of
 
 from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
-from fim_private.reading.transactions import Transactions
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
 TWO = [{"milk", "bread"}, {"milk"}]
 
 
-def baskets(data: Transactions) -> list[set[Item]]:
-    return [*map(set, baskets_of(data))]
+def baskets(source: Any, **options: Any) -> list[set[Item]]:
+    return [*map(set, baskets_of(read_transactions(source, **options)))]
 
 
 def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-8") -> Path:

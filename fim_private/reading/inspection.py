@@ -8,11 +8,11 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import filterfalse, islice, pairwise
+from itertools import chain, filterfalse, islice, pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -34,19 +34,20 @@ from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
-from fim_private.reading.date_columns import DateColumn, date_columns, format_to_say
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import MemoryLimit, limit_memory
+from fim_private.reading.memory import LONG_ROWS, MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
+from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, text_table
+from fim_private.reading.times import TimeFormat, moment_of, usual_formats_of
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import Int64, is_missing
-from fim_private.reading.where import column_text, columns_of, where_of
+from fim_private.reading.where import column_text, columns_of, compares_times, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
@@ -664,3 +665,137 @@ def _larger_baskets(read_as: ReadAs) -> str:
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
     return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase."
+
+
+# -------------------- which columns hold times, and how these are written
+
+_MOST_MISSING = 10  # one in so many values of a column of times may be no time
+_DAY = 86_400 * 10**6
+_LISTED = 3
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of times.
+
+    Attributes:
+        name: Its name.
+        formats: How its texts may be written, if `mine` must know it; several if all fit equally.
+        fits_all: Whether every value is a time.
+        example: A month that it has, such as 2026-11.
+    """
+
+    name: str
+    formats: Sequence[TimeFormat]
+    fits_all: bool
+    example: str
+
+    def __str__(self) -> str:
+        time, time_format = f"{parameter('time')} {self.name!r}", parameter("time_format")
+        if len(self.formats) > 1:
+            return (
+                f"Column {self.name!r} holds times, and all of them fit {self.listed(' or ')}: "
+                f"look which is right, and say it with {time_format}, beside {time}."
+            )
+        if self.formats:
+            time = f"{time} {time_format} {self.formats[0].text!r}"
+        text = (
+            f"Column {self.name!r} holds times: {time} and {parameter('period')} {self.example} "
+            f"read one period."
+        )
+        if not self.fits_all:
+            text += f" Some rows have none: {parameter('missing_time')} 'drop' leaves them out."
+        return text
+
+    def listed(self, conjunction: str) -> str:
+        """Return its formats for a message."""
+        return conjunction.join(repr(time_format.text) for time_format in self.formats)
+
+
+def date_columns(table: ArrowSource) -> Iterator[DateColumn]:
+    """Yield the columns of times of a table, by their types or by their first values."""
+    names = list(dict.fromkeys(table.schema.names))
+    arrays = next(table.values(names, SAMPLE), [])
+    first_values = dict(zip(names, arrays, strict=False))
+    for column in table.columns():
+        name = column.name
+        is_unlikely = columns.suggests_another_date(name)
+        is_unlikely |= column.is_number and not columns.suggests_date(name)
+        if is_unlikely or column.is_list or column.is_nested or name not in first_values:
+            continue
+        texts = _bare_texts(first_values[name][:SAMPLE].to_pylist())
+        if texts:
+            yield from _of_texts(table, name, texts)
+
+
+def format_to_say(options: OptionValues, dates: Iterable[DateColumn]) -> dict[str, str]:
+    """Return the option that says how the times are written that options read, if one is needed.
+
+    Raises DataError if two formats fit.
+    """
+    where, names = where_of(options.get("where")), []
+    if compares_times(where):
+        names = columns_of(where)
+    if options.get("time") is not None:
+        names.append(str(options["time"]))
+    if not names or options.get("time_format") is not None:
+        return {}
+    for column in dates:
+        if column.name not in names or not column.formats:
+            continue
+        if len(column.formats) > 1:
+            raise DataError(
+                f"column {column.name!r} fits both {column.listed(' and ')}: say with "
+                f"{parameter('time_format')} which is right"
+            )
+        return {"time_format": column.formats[0].text}
+    return {}
+
+
+def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[DateColumn]:
+    """Yield a column of texts, or of whole numbers, if it holds times.
+
+    All rows are read only if its first values, texts, fit several formats.
+    """
+    likely: Sequence[TimeFormat | None] = [None]  # in ISO 8601, or a day with dots
+    enough = len(texts) - len(texts) // _MOST_MISSING
+    # 20260131 may be an id
+    may_be_dates = columns.suggests_date(name) or not all(map(str.isdigit, texts))
+    if may_be_dates and len(_moments(texts, None)) < enough:
+        with_digits = [text for text in texts if any(map(str.isdigit, text))]
+        usual = map(usual_formats_of, with_digits[:_LISTED])
+        likely = _best(chain.from_iterable(usual), texts)
+    if not likely or len(_moments(texts, likely[0])) < enough:
+        return
+    values = texts
+    if len(likely) > 1:
+        arrays = (array.unique().to_pylist() for [array] in table.values([name], LONG_ROWS))
+        values = list(dict.fromkeys(chain.from_iterable(map(_bare_texts, arrays))))
+        likely = _best(likely, values)
+        readings = {tuple(_moments(values, time_format)) for time_format in likely}
+        if len(readings) == 1:
+            likely = likely[:1]
+    fits_all = len(_moments(values, likely[0])) == len(values)
+    month = period_at("month", max(_moments(texts, likely[0])) // _DAY).name
+    yield DateColumn(name, [*filter(None, likely)], fits_all, month)
+
+
+def _best(formats: Iterable[TimeFormat | None], texts: Sequence[str]) -> list[TimeFormat | None]:
+    """Return the formats that fit the most of some texts."""
+    fits = {time_format: len(_moments(texts, time_format)) for time_format in formats}
+    most = max(fits.values(), default=0)
+    return [time_format for time_format, fit in fits.items() if fit == most]
+
+
+def _moments(texts: Iterable[str], time_format: TimeFormat | None) -> list[int]:
+    """Return the times that texts say, in microseconds since 1970."""
+    moments = (moment_of(text, time_format) for text in texts)
+    return [moment for moment in moments if moment is not None]
+
+
+def _bare_texts(values: Iterable[object]) -> list[str]:
+    return [
+        str(value).strip()
+        for value in values
+        if not isinstance(value, list) and not is_missing(value)
+    ]

@@ -13,11 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from files_read import written
+from files_read import baskets, written
 from hypothesis import given
 from hypothesis import strategies as st
 from sources import SOURCES, Item, labels_of, writers
-from sources import baskets_of as baskets
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.reading import memory as chunk_sizes
@@ -125,9 +124,9 @@ def test_chunks_make_no_difference(
 )
 def test_column_types(values: pa.Array, expected: set[Item]) -> None:
     long = pa.table({"b": pa.nulls(len(values), pa.int8()).fill_null(1), "i": values})
-    assert baskets(read_transactions(long, basket="b", item="i")) == [expected]
+    assert baskets(long, basket="b", item="i") == [expected]
     lists = pa.ListArray.from_arrays(pa.array([0, 0, len(values)], pa.int32()), values)
-    assert baskets(read_transactions(pa.table({"x": [1, 2], "l": lists}))) == [set(), expected]
+    assert baskets(pa.table({"x": [1, 2], "l": lists})) == [set(), expected]
 
 
 def test_sparse_zeros_and_repetitions() -> None:
@@ -135,7 +134,7 @@ def test_sparse_zeros_and_repetitions() -> None:
         (np.array([0, 2, 1, 3]), np.array([0, 4, 2, 2]), np.array([0, 2, 4, 4])), shape=(3, 5)
     )
     before = stored.data.copy()
-    assert baskets(read_transactions(stored)) == [{4}, {2}, set()]
+    assert baskets(stored) == [{4}, {2}, set()]
     assert (stored.data == before).all()
 
 
@@ -171,7 +170,7 @@ def test_a_file_name_that_is_not_utf8(form: str, tmp_path: Path) -> None:
         source.rename(path)
     except (OSError, UnicodeEncodeError):
         pytest.skip("this file system has UTF-8 names only")
-    assert baskets(read_transactions(path, **options)) == [set(basket) for basket in NAMES]
+    assert baskets(path, **options) == [set(basket) for basket in NAMES]
 
 
 def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +186,7 @@ LONG: dict[str, Any] = {"basket": "b", "item": "i"}
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 2\n3")))
-    assert baskets(read_transactions("-")) == [{1, 2}, {3}]
+    assert baskets("-") == [{1, 2}, {3}]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     message(DataError, "-", "standard input is empty")
 

@@ -336,10 +336,7 @@ def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Back
 
     # For data that do not fit in memory.
     folder = tempfile.TemporaryDirectory(prefix="fim-private-", ignore_cleanup_errors=True)
-    settings = {
-        "temp_directory": stack.enter_context(folder),
-        "preserve_insertion_order": "false",
-    }
+    settings = {"temp_directory": stack.enter_context(folder), "preserve_insertion_order": "false"}
     if memory.given:
         settings["memory_limit"] = f"{memory.most}B"
     else:

@@ -36,13 +36,7 @@ from fim_private.reading.record_batches import (
     table_source,
 )
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import (
-    arrow_of,
-    integer_or_text,
-    is_missing,
-    offsets_of,
-    shown_type,
-)
+from fim_private.reading.values import arrow_of, integer_or_text, is_missing, offsets_of, shown_type
 
 # What pandas, polars and others hand over: nothing is imported for its types.
 PandasFrame = Any

@@ -176,7 +176,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     named = _named(all_options)
     with limit_memory(MemoryLimit.of(all_options["max_memory"])):
         attempt = _Attempt(location, named, {})
-        attempt = replace(attempt, named=named | format_to_say(named, attempt.times()))
+        attempt = replace(attempt, named=named | attempt.time_format())
         seen = attempt.read()
         if _COLUMNS.isdisjoint(attempt.named):
             seen = seen.with_customers()
@@ -273,9 +273,44 @@ class _Attempt:
         return _EMPTY
 
     def times(self) -> Iterator[DateColumn]:
-        """Yield the columns of times of the table."""
+        """Yield the columns of times of the table, by their types or by their first values."""
         with _while_readable:
-            yield from date_columns(self.table)
+            table = self.table
+            names = list(dict.fromkeys(table.schema.names))
+            arrays = next(table.values(names, SAMPLE), [])
+            first_values = dict(zip(names, arrays, strict=False))
+            for column in table.columns():
+                name = column.name
+                is_unlikely = columns.suggests_another_date(name)
+                is_unlikely |= column.is_number and not columns.suggests_date(name)
+                if is_unlikely or column.is_list or column.is_nested or name not in first_values:
+                    continue
+                texts = _bare_texts(first_values[name][:SAMPLE].to_pylist())
+                if texts:
+                    yield from _of_texts(table, name, texts)
+
+    def time_format(self) -> dict[str, str]:
+        """Return the option that says how the times are written that are read, if one is needed.
+
+        Raises DataError if two formats fit.
+        """
+        where, names = where_of(self.named.get("where")), []
+        if compares_times(where):
+            names = columns_of(where)
+        if self.named.get("time") is not None:
+            names.append(str(self.named["time"]))
+        if not names or self.named.get("time_format") is not None:
+            return {}
+        for column in self.times():
+            if column.name not in names or not column.formats:
+                continue
+            if len(column.formats) > 1:
+                raise DataError(
+                    f"column {column.name!r} fits both {column.listed(' and ')}: say with "
+                    f"{parameter('time_format')} which is right"
+                )
+            return {"time_format": column.formats[0].text}
+        return {}
 
     def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
@@ -710,46 +745,6 @@ class DateColumn:
     def listed(self, conjunction: str) -> str:
         """Return its formats for a message."""
         return conjunction.join(repr(time_format.text) for time_format in self.formats)
-
-
-def date_columns(table: ArrowSource) -> Iterator[DateColumn]:
-    """Yield the columns of times of a table, by their types or by their first values."""
-    names = list(dict.fromkeys(table.schema.names))
-    arrays = next(table.values(names, SAMPLE), [])
-    first_values = dict(zip(names, arrays, strict=False))
-    for column in table.columns():
-        name = column.name
-        is_unlikely = columns.suggests_another_date(name)
-        is_unlikely |= column.is_number and not columns.suggests_date(name)
-        if is_unlikely or column.is_list or column.is_nested or name not in first_values:
-            continue
-        texts = _bare_texts(first_values[name][:SAMPLE].to_pylist())
-        if texts:
-            yield from _of_texts(table, name, texts)
-
-
-def format_to_say(options: OptionValues, dates: Iterable[DateColumn]) -> dict[str, str]:
-    """Return the option that says how the times are written that options read, if one is needed.
-
-    Raises DataError if two formats fit.
-    """
-    where, names = where_of(options.get("where")), []
-    if compares_times(where):
-        names = columns_of(where)
-    if options.get("time") is not None:
-        names.append(str(options["time"]))
-    if not names or options.get("time_format") is not None:
-        return {}
-    for column in dates:
-        if column.name not in names or not column.formats:
-            continue
-        if len(column.formats) > 1:
-            raise DataError(
-                f"column {column.name!r} fits both {column.listed(' and ')}: say with "
-                f"{parameter('time_format')} which is right"
-            )
-        return {"time_format": column.formats[0].text}
-    return {}
 
 
 def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[DateColumn]:

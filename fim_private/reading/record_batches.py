@@ -23,12 +23,7 @@ from fim_private.reading.columns import (
     suggests_a_column,
     suggests_row_number,
 )
-from fim_private.reading.labels import (
-    Labels,
-    as_printed,
-    is_list_type,
-    is_text_type,
-)
+from fim_private.reading.labels import Labels, as_printed, is_list_type, is_text_type
 from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import texts_to_check
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times

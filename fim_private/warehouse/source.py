@@ -439,11 +439,7 @@ class DatabaseSource:
         if isinstance(universe, SizedUniverse):
             view = view.cut_to(universe.count)
         return spectrum_of_items(
-            view,
-            view.count,
-            size,
-            universe,
-            partial(_DatabaseCounter, view, self.effort),
+            view, view.count, size, universe, partial(_DatabaseCounter, view, self.effort)
         )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> View:

@@ -301,8 +301,7 @@ class _Search:
         target, units = self.request.target, self.units
         before = math.inf if self.before is None else self.before
         if self.came_out:
-            share = self.came_out / target.sought
-            return before * max(math.pow(share, _FALL), _FARTHEST)
+            return before * max(math.pow(self.came_out / target.sought, _FALL), _FARTHEST)
         enough = before
         if changed.target.sizes == target.sizes:
             enough /= _TIMES_LESS

@@ -97,8 +97,7 @@ def suggests_date(name: str) -> bool:
 
 def suggests_row_number(name: str) -> bool:
     """Tell whether a column looks by its name like row numbers, which programs often add."""
-    letters = re.sub(r"[^a-z0-9#]", "", name.casefold())
-    return _ROW_NUMBER.fullmatch(letters) is not None
+    return _ROW_NUMBER.fullmatch(re.sub(r"[^a-z0-9#]", "", name.casefold())) is not None
 
 
 def suggested(names: Sequence[str]) -> list[list[str]]:

@@ -359,7 +359,6 @@ def _counting_postgresql(source: Database) -> Backend:
     import psycopg
 
     try:
-        connection = psycopg.connect(source.text, autocommit=True)
-        return ibis.postgres.from_connection(connection)
+        return ibis.postgres.from_connection(psycopg.connect(source.text, autocommit=True))
     except psycopg.Error:
         raise _unreachable(source) from None

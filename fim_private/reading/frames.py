@@ -112,8 +112,7 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         if not is_list_type(array.type):
             kind = shown_type(array.type)
             raise DataError(f"each basket must be a collection of items, not {kind}")
-        starts = range(0, len(array), size)
-        slices = (array.slice(start, size).combine_chunks() for start in starts)
+        slices = (array.slice(start, size).combine_chunks() for start in range(0, len(array), size))
         return _read_lists(slices, "array", options)
     _refuse_near_misses(data)
     if isinstance(data, Iterable) and not isinstance(data, bytes):
@@ -403,7 +402,6 @@ def _duckdb_errors() -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
-        name = type(error).__name__
         raise DataError(
-            f"the relation cannot be read ({name}); run it yourself to see why"
+            f"the relation cannot be read ({type(error).__name__}); run it yourself to see why"
         ) from None

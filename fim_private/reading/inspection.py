@@ -277,8 +277,7 @@ class _Attempt:
         with _while_readable:
             table = self.table
             names = list(dict.fromkeys(table.schema.names))
-            arrays = next(table.values(names, SAMPLE), [])
-            first_values = dict(zip(names, arrays, strict=False))
+            first_values = dict(zip(names, next(table.values(names, SAMPLE), []), strict=False))
             for column in table.columns():
                 name = column.name
                 is_unlikely = columns.suggests_another_date(name)
@@ -758,8 +757,7 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[D
     may_be_dates = columns.suggests_date(name) or not all(map(str.isdigit, texts))
     if may_be_dates and len(_moments(texts, None)) < enough:
         with_digits = [text for text in texts if any(map(str.isdigit, text))]
-        usual = map(usual_formats_of, with_digits[:_LISTED])
-        likely = _best(chain.from_iterable(usual), texts)
+        likely = _best(chain.from_iterable(map(usual_formats_of, with_digits[:_LISTED])), texts)
     if not likely or len(_moments(texts, likely[0])) < enough:
         return
     values = texts
@@ -767,8 +765,7 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[D
         arrays = (array.unique().to_pylist() for [array] in table.values([name], LONG_ROWS))
         values = list(dict.fromkeys(chain.from_iterable(map(_bare_texts, arrays))))
         likely = _best(likely, values)
-        readings = {tuple(_moments(values, time_format)) for time_format in likely}
-        if len(readings) == 1:
+        if len({tuple(_moments(values, time_format)) for time_format in likely}) == 1:
             likely = likely[:1]
     fits_all = len(_moments(values, likely[0])) == len(values)
     month = period_at("month", max(_moments(texts, likely[0])) // _DAY).name

@@ -270,8 +270,7 @@ class Labels:
                 return whole
         texts = as_texts(labels, self.where)
         if self.fold_case:
-            small = [text and folded(text) for text in texts.to_pylist()]
-            texts = pa.array(small, pa.string())
+            texts = pa.array([text and folded(text) for text in texts.to_pylist()], pa.string())
         return integers_as_printed(texts)
 
     def _of_objects(self, values: Collection[object]) -> Codes:

@@ -291,8 +291,7 @@ class Times:
             (period.first <= distinct_days) & (distinct_days <= period.last)
             for period in self.periods
         ]
-        places = np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)
-        return places[day_number]
+        return np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)[day_number]
 
 
 _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")

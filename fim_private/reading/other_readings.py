@@ -113,8 +113,7 @@ class _Sample:
 def fields_of(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line, cut outside double quotes; a space means ASCII white space."""
     if delimiter == " ":
-        fields = _SPACED_FIELD.findall(line)
-        return [plain or quoted.replace('""', '"') for quoted, plain in fields]
+        return [plain or quoted.replace('""', '"') for quoted, plain in _SPACED_FIELD.findall(line)]
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:

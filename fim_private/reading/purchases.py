@@ -289,8 +289,7 @@ def read_catalogue(source: object, *, fold_case: bool = False) -> Vocabulary:
     fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and
     data are one item. Raises DataError if it cannot be read, or lists nothing.
     """
-    columns = ListColumns(fold_case=fold_case, advice=_ALONE)
-    return read_item_list(source_of(source), columns).items
+    return read_item_list(source_of(source), ListColumns(fold_case=fold_case, advice=_ALONE)).items
 
 
 def read_item_list(source: Source, columns: ListColumns, query: str | None = None) -> ItemList:

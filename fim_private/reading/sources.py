@@ -191,8 +191,7 @@ _Row = tuple[int, Sequence[object]]  # how many rows stand above it, and its cel
 
 
 def _workbook(file: File, options: Reading) -> ArrowSource:
-    sheet = _only_sheet(file)
-    rows = partial(_rows, sheet, options.dialect.skipped)
+    rows = partial(_rows, _only_sheet(file), options.dialect.skipped)
     names = _column_names(rows(), options, file)
 
     def batches(scan: Wanted) -> Iterator[RecordBatch]:
@@ -467,8 +466,7 @@ def _aligned(
     items = scan.items if scan.items in kinds else None
     # A file may have columns of its own under the names that its folders say.
     where = scan.where if named.keys().isdisjoint(source.schema.names) else None
-    inner = Wanted([*kinds], scan.rows_at_a_time, items, where)
-    for batch in source.batches(inner):
+    for batch in source.batches(Wanted([*kinds], scan.rows_at_a_time, items, where)):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))
         for name, value in named.items():

@@ -269,8 +269,7 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
     ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
     offsets = np.append(0, ends).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-    tokens = pa.Array.from_buffers(pa.binary(), len(ends), buffers)
-    encoded = tokens.dictionary_encode()
+    encoded = pa.Array.from_buffers(pa.binary(), len(ends), buffers).dictionary_encode()
     line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == ord("\n")) + 1
     distinct = pc.binary_slice(encoded.dictionary, 0, -1)
     codes = labels.encode(pa.DictionaryArray.from_arrays(encoded.indices, distinct))

@@ -141,8 +141,7 @@ class TimeFormat:
     @cached_property
     def parts(self) -> Sequence[str]:
         """The parts of a time that it has, in order: those of the groups of the pattern."""
-        tokens = _TOKEN.findall(self.text)
-        return [_PARTS[letter][0] for letter, _, _ in tokens if letter in _PARTS]
+        return [_PARTS[letter][0] for letter, _, _ in _TOKEN.findall(self.text) if letter in _PARTS]
 
     @cached_property
     def pattern(self) -> str:

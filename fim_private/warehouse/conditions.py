@@ -59,8 +59,7 @@ def as_printed(column: Value) -> Value:
     if not column.type().is_string():
         return present(column)
     # Not by a replacement with groups, which databases write differently.
-    whole = column.re_extract(_WITH_ZEROS, 1).nullif("")
-    return ibis.coalesce(whole, present(column))
+    return ibis.coalesce(column.re_extract(_WITH_ZEROS, 1).nullif(""), present(column))
 
 
 # What databases call the function that gives a time in a zone, whose name is the first argument of
@@ -205,8 +204,7 @@ def passing(condition: Condition, table: Table, session: Session) -> Value:
         return comparison
 
     operators = operator.invert, operator.and_, operator.or_
-    logic = Logic(compared, lambda name: present(table[name]).isnull(), operators)
-    return truth(condition, logic)
+    return truth(condition, Logic(compared, lambda name: present(table[name]).isnull(), operators))
 
 
 def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:

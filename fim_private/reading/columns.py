@@ -15,8 +15,23 @@ from fim_private.reading.where import Condition, columns_of
 
 # What the name of a column suggests that is in it. A suggestion only: nothing is read by it.
 
+
+def _suggests(*patterns: str) -> Callable[[str], bool]:
+    """Return what tells whether the letters of a name fit any of some patterns."""
+    fitting = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+    # once: there may be a million names
+    def fits(name: str) -> bool:
+        letters = name.casefold()
+        if not letters.isascii():  # without accents
+            letters = unicodedata.normalize("NFKD", letters)
+        return fitting.fullmatch(re.sub(r"[^a-z]", "", letters)) is not None
+
+    return fits
+
+
 _NUMBER = "(id|no|nr|num|number|key|code|nummer)?"
-_USER = re.compile(
+_USER = (
     # What ends so counts or describes customers, and is not theirs.
     r"(?!.*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?\Z)"
     r"((shop|store|loyalty|anonymous|unique)?"
@@ -24,34 +39,42 @@ _USER = re.compile(
     r"(card|account|unique|hashed)?(id|no|nr|num|number|key|code|nummer|hash|ref|name|email)?"
     r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
 )
-_BASKET = re.compile(
+_BASKET = (
     r"(?!t\Z)(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
     r"|bestellung|bestell|beleg|bon|rechnung|rechnungs)s?" + _NUMBER
 )
-_ITEM = re.compile(
+_ITEM = (
     r"(line)?(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
     r"|artikel|produkt|ware|bezeichnung"
     r"|description|descr|name|title)(id|no|nr|num|number|key|code|name|names|descr|description|title)?"
 )
-_ITEM_NAME = re.compile(
-    r".*(description|descr|name|names|title|bezeichnung)|(line)?(item|product|article|artikel|produkt)s?"
-)
-_CATEGORY = re.compile(
-    r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?"
-)
-_QUANTITY = re.compile(
+# Each tells whether a column looks by its name like
+suggests_user = _suggests(_USER)  # a customer's id; customer_count is none
+suggests_basket = _suggests(_BASKET)  # a basket's id, such as order_id
+suggests_item = _suggests(_ITEM)  # items, such as product_name
+suggests_quantity = _suggests(  # a quantity, such as Qty
     r".*(quantity|qty|quantite|cantidad|quantita)(sold|ordered)?|units(sold)?|(menge|stuck|anzahl|antal)[a-z]*"
 )
-_OTHER = re.compile(
-    r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
-    r"(id|no)?"
+suggests_another_date = _suggests(  # another date than of a purchase, such as date_of_birth
+    r".*(birth(date|day|dt)?|weekday|week|holiday|update|dateofbirth|geburtstag|feiertag)|(.*(updated|deleted))(at|on|ts|dt)?"
 )
-_DATE = re.compile(
+# Tells whether a text looks like the name of a column of purchases, not like an item.
+suggests_a_column = _suggests(
+    _USER,
+    _BASKET,
+    _ITEM,
+    r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
+    r"(id|no)?",
+)
+_is_item_name = _suggests(
+    r".*(description|descr|name|names|title|bezeichnung)|(line)?(item|product|article|artikel|produkt)s?"
+)
+_is_category = _suggests(
+    r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?"
+)
+_is_date = _suggests(
     r"(.*(date|datum|fecha|timestamp|day|tag|datetime)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
     r"|(order|invoice|transaction|trans|purchase|sale|sales|visit|trip|t)?(dt|ts|dat))"
-)
-_OTHER_DATE = re.compile(
-    r".*(birth(date|day|dt)?|weekday|week|holiday|update|dateofbirth|geburtstag|feiertag)|(.*(updated|deleted))(at|on|ts|dt)?"
 )
 # the last of several words of a name, such as order_ts and sold_at
 _DATE_WORDS = frozenset(("dt", "ts", "at"))
@@ -61,31 +84,6 @@ _ROW_NUMBER = re.compile(
     r"unnamed[0-9]*|index|idx|indexlevel[0-9]+|level[0-9]+|x|rownames?|row|rows|id|#|no|nr|num|number|lfdnr"
     r"|(row|record|line|obs|observation)(id|no|nr|num|number|index|#)|s(r|l|er|erial)?(no|nr|num|number|#)"
 )
-
-
-def _suggests(*patterns: re.Pattern[str]) -> Callable[[str], bool]:
-    """Return what tells whether the letters of a name fit any of some patterns."""
-
-    # once: there may be a million names
-    def fits(name: str) -> bool:
-        letters = name.casefold()
-        if not letters.isascii():  # without accents
-            letters = unicodedata.normalize("NFKD", letters)
-        letters = re.sub(r"[^a-z]", "", letters)
-        return any(pattern.fullmatch(letters) for pattern in patterns)
-
-    return fits
-
-
-# Each tells whether a column looks by its name like
-suggests_user = _suggests(_USER)  # a customer's id; customer_count is none
-suggests_basket = _suggests(_BASKET)  # a basket's id, such as order_id
-suggests_item = _suggests(_ITEM)  # items, such as product_name
-suggests_quantity = _suggests(_QUANTITY)  # a quantity, such as Qty
-suggests_another_date = _suggests(_OTHER_DATE)  # another date, such as date_of_birth
-# Tells whether a text looks like the name of a column of purchases, not like an item.
-suggests_a_column = _suggests(_BASKET, _ITEM, _OTHER, _USER)
-_is_category, _is_item_name, _is_date = map(_suggests, (_CATEGORY, _ITEM_NAME, _DATE))
 
 
 def suggests_date(name: str) -> bool:

@@ -232,11 +232,11 @@ def open_file(file: File, *, as_text: bool = False) -> File:
         raise DataError(
             f"{file.name} is no {suffix} file, for it begins otherwise; check how it was written"
         )
-    problem = (
+    raise unclear(
         f"{file.name} has no form that can be read; those are {READABLE}; "
-        f"for text with another ending give {parameter('input_format')}"
+        f"for text with another ending give {parameter('input_format')}",
+        {},
     )
-    raise unclear(problem, {})
 
 
 def _suffix_and_compression(path: Path, start: bytes) -> tuple[str, str | None]:

@@ -338,8 +338,10 @@ def _label_errors(kind: DataType, where: str) -> Iterator[None]:
     except pa.ArrowException:
         if is_text_type(kind):
             raise not_utf8(where) from None
-        problem = "which cannot be labels; make them strings or integers"
-        raise DataError(f"{where} has items of type {shown_type(kind)}, {problem}") from None
+        raise DataError(
+            f"{where} has items of type {shown_type(kind)}, which cannot be labels; make them "
+            f"strings or integers"
+        ) from None
 
 
 def as_texts(values: Array, where: str = "the table") -> Array:

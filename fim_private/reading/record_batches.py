@@ -266,12 +266,12 @@ def days(values: Array, times: Times, source: str) -> Array:
     those that do not fit say no time.
     """
     values = present(decoded(values))
-    kind, name = values.type, f"column {times.column!r} of {source}"
+    name = f"column {times.column!r} of {source}"
     micros = moments(values, times.format)
     if micros is None:
         raise DataError(
-            f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
-            f"such as 2026-11-16; numbers such as 20261116 are times with "
+            f"{name} has type {shown_type(values.type)}, which holds no times; make it dates, or "
+            f"texts such as 2026-11-16; numbers such as 20261116 are times with "
             f"{parameter('time_format')} '%Y%m%d'"
         )
     if micros.null_count > values.null_count and times.format is None:
@@ -442,8 +442,10 @@ def segment_numbers(segments: Segments, values: Array) -> Array:
     """
     kind = value_type(values.type)
     if types.is_temporal(kind) and not types.is_date(kind):
-        problem = "which names no segments; make it texts, dates or whole numbers"
-        raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
+        raise DataError(
+            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; "
+            f"make it texts, dates or whole numbers"
+        )
     names = list(segments.names)
     if types.is_boolean(kind):
         names = [name.lower() for name in names]

@@ -220,11 +220,11 @@ def _column_names(rows: Iterable[_Row], options: Reading, file: File) -> list[st
         names.pop()
     if not options.head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
-        problem = (
+        raise unclear(
             f"{file.name} is a table: name its columns with {parameter('basket')} and "
-            f"{parameter('item')}, or say {parameter('input_format')} wide or one-hot"
+            f"{parameter('item')}, or say {parameter('input_format')} wide or one-hot",
+            options_of_rows([cells for _, cells in first]),
         )
-        raise unclear(problem, options_of_rows([cells for _, cells in first]))
     missing = sorted(named - {*names})
     if missing:
         raise DataError(

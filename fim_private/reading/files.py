@@ -133,7 +133,7 @@ _OTHERS = {
     rb"\xfd7zXZ|\x28\xb5\x2f\xfd|\x04\x22\x4d\x18": "compressed by xz, zstd or lz4",
     b"Obj\x01|ORC|\x89HDF": "Avro, ORC or HDF5",
 }
-_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
+_TAG = rb"\s*<[A-Za-z][^<>,;|\t]*>"  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
 _OTHER_SUFFIXES = {
     ".arff": "ARFF, the format of Weka",
@@ -276,7 +276,7 @@ def _refuse_others(start: bytes, name: str) -> None:
     if not start:
         raise empty(name)
     form = _first(_OTHERS, start)
-    if form is None and _TAG.match(start):
+    if form is None and re.match(_TAG, start):
         form = "XML"
     if form is not None:
         raise not_read(name, form)
@@ -315,7 +315,7 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
 # -------------------- folders, patterns and object stores: their names alone say which files
 
 # A folder such as year=2024, and that of a missing value, by Hive and all who followed it.
-_PARTITION = re.compile("(?:^|/)([^/=]+)=(?:__HIVE_DEFAULT_PARTITION__|([^/]*))(?=/)")
+_PARTITION = "(?:^|/)([^/=]+)=(?:__HIVE_DEFAULT_PARTITION__|([^/]*))(?=/)"
 
 
 # Gives the names in a folder, and whether each is a folder.
@@ -443,5 +443,5 @@ def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
 
 def _partitions(file: str, base: str) -> dict[str, str]:
     """Return the columns that the folders below a base say, with their values; "" for no value."""
-    folders = _PARTITION.findall(file.removeprefix(base))
+    folders = re.findall(_PARTITION, file.removeprefix(base))
     return {unquote(name): unquote(value) for name, value in folders}

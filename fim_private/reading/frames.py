@@ -55,9 +55,9 @@ _BARE_PLAN = re.compile(
     r"PROJECT \*/[0-9]+ COLUMNS(\nESTIMATED ROWS: [0-9]+)?\s*"
 )
 # How DuckDB begins the query of a relation that is a file, or several, and nothing else.
-_FILE_RELATION = re.compile(r"SELECT \* FROM (parquet_scan|read_parquet|read_csv|read_csv_auto)\(")
+_FILE_RELATION = r"SELECT \* FROM (parquet_scan|read_parquet|read_csv|read_csv_auto)\("
 # How DuckDB begins the plan of a relation that reads a table of its own.
-_TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
+_TABLE_PLAN = r"(?i)\W*seq[ _]scan\b"
 
 
 def may_be_query(source: InMemory) -> bool:
@@ -87,9 +87,9 @@ def may_be_query(source: InMemory) -> bool:
 def _is_bare_relation(relation: Relation) -> bool:
     if relation.type == "TABLE_RELATION":
         # tables of an attached database may be its views
-        return _TABLE_PLAN.match(relation.explain()) is not None
+        return re.match(_TABLE_PLAN, relation.explain()) is not None
     is_subquery = relation.type == "SUBQUERY_RELATION"
-    return is_subquery and _FILE_RELATION.match(relation.sql_query()) is not None
+    return is_subquery and re.match(_FILE_RELATION, relation.sql_query()) is not None
 
 
 def read_object(source: InMemory, options: Reading) -> Transactions:

@@ -60,7 +60,7 @@ class MissingUser(StrEnum):
 DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 # an ASCII character that is neither a letter nor a digit, nor ends a line, nor quotes
-_DELIMITER = re.compile(r'[^"\r\n\0A-Za-z0-9\x80-\U0010ffff]')
+_DELIMITER = r'[^"\r\n\0A-Za-z0-9\x80-\U0010ffff]'
 # All that a dialect has, and what of it says nothing of a table.
 DIALECT = ("delimiter", "header", "encoding", "input_format", "skip_rows")
 _OF_TEXT = ("delimiter", "header", "encoding", "skip_rows")
@@ -140,7 +140,7 @@ def _one_character(name: str, delimiter: object) -> str | None:
     character = ""
     if isinstance(delimiter, str):
         character = _NAMES.get(delimiter.lower(), delimiter)
-    if not _DELIMITER.fullmatch(character):
+    if not re.fullmatch(_DELIMITER, character):
         raise _wrong(name, "one character, such as ';', or tab", delimiter)
     return character
 

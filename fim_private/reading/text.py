@@ -545,7 +545,7 @@ def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
     text, encoding, first_lines = _opened(file, options)
     lines_before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = first_lines[lines_before:] or [""]
-    separator = SEPARATOR_LINE.fullmatch(lines[0])
+    separator = re.fullmatch(SEPARATOR_LINE, lines[0])
     if separator is not None:
         delimiter = delimiter or separator[1]
         lines_before += 1
@@ -633,8 +633,8 @@ def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:
 # Each value is read by itself, as in CSV. (Arrow's reader of JSON guesses types from the first
 # lines, takes texts for times, and ends the process where lists are nested deeply.)
 
-_OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
-_DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
+_OBJECT = rb'(\xef\xbb\xbf)?\s*\{[ \t]*"'
+_DOCUMENT = rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)'
 _NESTED = (
     "is nested deeper than one list of items a line: write a list of texts or numbers, or "
     "one item a line"
@@ -661,11 +661,11 @@ def with_lines_of_json(file: File, options: Reading) -> File:
     if dialect.delimiter is not None or (dialect.form is not None and not dialect.form.is_table):
         return file
     start = file.start()
-    if _DOCUMENT.match(start):
+    if re.match(_DOCUMENT, start):
         raise DataError(
             f"{file.name} is JSON, but not one object a line: write it so (.jsonl), or save as CSV"
         )
-    return replace(file, form="json") if _OBJECT.match(start) else file
+    return replace(file, form="json") if re.match(_OBJECT, start) else file
 
 
 def json_source(file: File, options: Reading) -> ArrowSource:

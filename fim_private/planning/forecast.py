@@ -168,8 +168,7 @@ class Shop:
         gap = last * math.log(earlier / later)
         if sizes[0] > 1:
             gap *= self.pairs_withstand * _LARGER_GAP ** (sizes[0] - 2)
-        load = float(supports.sum()) / self.users
-        return Top(supports[:count], rarest[:count], float(gap), load)
+        return Top(supports[:count], rarest[:count], float(gap), float(supports.sum()) / self.users)
 
 
 def _normal(sigmas: Floats | float) -> Floats:
@@ -465,8 +464,7 @@ class CustomerPlan(TabularPlan):
         """What `row_names` says, and the shares without a list and with one, in words."""
         rows = []
         for relation, shares in self.expected_found.items():
-            columns = map(np.atleast_1d, shares.values())
-            for top, *of_top in zip(self.tops, *columns, strict=True):
+            for top, *of_top in zip(self.tops, *map(np.atleast_1d, shares.values()), strict=True):
                 names = (relation, f"{top:,}")[: len(self.tops)]
                 rows.append((*names, *(f"{100 * share:.0f} %" for share in of_top)))
         return rows

@@ -111,8 +111,7 @@ class Transactions:
 
         codes: the new code of each item, (items,); -1 leaves it out.
         """
-        baskets = self.offsets.copy(), self.items.copy()
-        offsets, items = grouping.canonical_baskets(*baskets, codes)
+        offsets, items = grouping.canonical_baskets(self.offsets.copy(), self.items.copy(), codes)
         return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
@@ -152,10 +151,7 @@ class Transactions:
         return replace(self, items=items, vocabulary=self.vocabulary.only(occurs))
 
     def capped(
-        self,
-        most_items: int,
-        most_baskets: int,
-        digest_of: Callable[[int], bytes] | None = None,
+        self, most_items: int, most_baskets: int, digest_of: Callable[[int], bytes] | None = None
     ) -> Transactions:
         """Return the first items of each basket, in label order, and not all baskets of a user.
 
@@ -213,24 +209,15 @@ def members(data: Transactions, segments: Segments | None, *, by_user: bool) -> 
     pairs, place, baskets = np.unique(
         unit * count + data.segments, return_inverse=True, return_counts=True
     )
-    rank = _ranks(*np.divmod(pairs, count), baskets)
+    units, numbers = np.divmod(pairs, count)
+    order = np.lexsort((numbers, -baskets, units))
+    # which segment is a unit's first, 0, second, 1, and so on
+    rank = np.argsort(order) - np.searchsorted(units, units)
     counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
     ends = np.searchsorted(data.segments[counted], np.arange(count + 1))
     owner = unit if by_user else None
     return [_only(data, counted[start:end], owner) for start, end in pairwise(ends)]
-
-
-def _ranks(units: Int64, numbers: Int64, baskets: Int64) -> Int64:
-    """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
-
-    Args:
-        units: The unit of each pair of a unit and a segment, ascending.
-        numbers: The segment of each pair.
-        baskets: How many baskets the unit has in the segment.
-    """
-    order = np.lexsort((numbers, -baskets, units))
-    return np.argsort(order) - np.searchsorted(units, units)
 
 
 def _only(data: Transactions, baskets: Int64, owner: Int64 | None) -> Transactions:
@@ -351,13 +338,7 @@ def assemble(
     if len(items) <= len(codes) * 3 // 4:
         items = items.copy()
     return Transactions(
-        offsets,
-        items,
-        vocabulary,
-        unit_offsets,
-        blank=blank,
-        segments=segment,
-        days=days,
+        offsets, items, vocabulary, unit_offsets, blank=blank, segments=segment, days=days
     )
 
 
@@ -432,8 +413,7 @@ def _groups(basket: Int32, user: Int32 | None, segment: Int32 | None) -> tuple[I
     # A basket id only holds for its user: another user's rows must not change this one's baskets.
     # Numbered by appearance, a user's baskets are in the order of that user's own rows, whoever
     # else is in the file.
-    number = _numbers_of_pairs(user, basket)
-    return grouping.in_order_of_units(number, user)
+    return grouping.in_order_of_units(_numbers_of_pairs(user, basket), user)
 
 
 def _numbers_of_pairs(first: Int32, second: Int32) -> Int32:

@@ -174,7 +174,7 @@ def rows_where(condition: str | None) -> tuple[str, ...]:
 
 
 def left_briefly(left: Left) -> str:
-    """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
+    """Return what is left of a budget, as briefly as can be: ε of basic composition, else ρ."""
     if left.rho is None:
         return f"ε {most_in_words(left.epsilon)}"
     return f"ρ {most_in_words(left.rho)}"
@@ -188,7 +188,7 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
     if left.rho is None:
         loss = f"ε = {most_in_words(left.epsilon)}"
     else:
-        loss = f"ρ = {most_in_words(left.rho)} (zCDP)"
+        loss = f"ρ = {most_in_words(left.rho)}"
     where = "" if charge.period is None else f" in {charge.period}"
     return (
         f"Charged to the budget of {printable(charge.dataset)} (entry {charge.entry:,}). "

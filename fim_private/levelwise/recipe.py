@@ -262,7 +262,9 @@ class Recipe:
         most_paired: How many of them go on to the pairs at most.
         pool: How many candidates are counted first, for each size sought.
         second_pool: How many, of each size or in all, are counted again.
-        first_bound: The squared norm of a unit's weights in the first count.
+        first_bound: The squared norm of a unit's weights in the first count, or the least one.
+        first_histogram: The share for a histogram that says whether a larger norm is better; 0 if
+            none is made.
         own_items: How many items of a unit count where items are found.
         listed_stand_out: From how many σ on the weight of a listed item lets it go on.
         clear_ratio: A candidate this many times as frequent as the last one sought, >= 1, need not
@@ -279,6 +281,7 @@ class Recipe:
     pool: tuple[int, ...]
     second_pool: int
     first_bound: int = 16
+    first_histogram: Fraction = Fraction(0)
     own_items: int = OWN_ITEMS
     listed_stand_out: float = -math.inf
     clear_ratio: Fraction = Fraction(1)
@@ -296,7 +299,8 @@ class Recipe:
     @property
     def second(self) -> Fraction:
         """The share for the second count: what the other steps leave."""
-        return 1 - self.items - sum(self.levels) - self.first - self.histogram
+        counting = self.first_histogram + self.first + self.histogram
+        return 1 - self.items - sum(self.levels) - counting
 
     @classmethod
     def of(cls, sought: Sought) -> Recipe:
@@ -335,6 +339,7 @@ class Recipe:
             pool=pool,
             second_pool=2 * sought.count + 10,
             first_bound=3,
+            first_histogram=Fraction(1, 100),
             own_items=OWN_ITEMS_OF_USER,
         )
 

@@ -324,8 +324,8 @@ class AllMineOptions(MineOptions, total=False):
         object,
         public(
             "With --catalogue-item: the column of groups, such as category, that are counted "
-            "instead of items. Small shops find more of them. Repeat it for several levels: each has "
-            "its own release, all under one budget.",
+            "instead of items. Small shops find more of them. Repeat it for several levels: each "
+            "has its own release, all under one budget.",
             "COLUMN",
             typed=list[str],
         ),

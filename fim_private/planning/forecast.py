@@ -78,7 +78,7 @@ _SUMMED_RANKS = 100  # so many ranks stand for all items
 _MEAN_WEIGHT, _WEIGHT_SPREAD = 1.12, 0.19
 # The noise grows by this power of the number of candidates that a user has. The scaling of users
 # who have many moves a support by this share.
-_LOAD_POWER, _UNEVEN = 0.25, 0.027
+_LOAD_POWER, _UNEVEN = 0.25, 0.015
 # Itemsets are lost by this share of the noise over the gap. The noise of selections is this,
 # divided by their rate.
 _LOST, _PICKS_NOISE = 0.78, 0.86

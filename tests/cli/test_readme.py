@@ -254,8 +254,9 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         (folder / option["--itemsets"]).write_text("milk,tea\n")
     if "--ledger" in option:
         make_up_ledger(folder / option["--ledger"])
-    if "--catalogue" in option:
-        make_up_catalogue(folder / option["--catalogue"])
+    for name in ("--catalogue", "--with-each"):
+        if name in option:
+            make_up_catalogue(folder / option[name])
 
 
 def environment() -> dict[str, str]:

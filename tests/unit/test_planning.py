@@ -357,7 +357,7 @@ def test_the_shares_are_named_by_relation_and_list(ascii_only: bool) -> None:
     assert list(plan.expected_found) == list(RELATIONS)
     asked = {"units": 10_000, "user_items": 30.0, "top": 50, "sizes": [2]}
     assert asked.items() <= plain.items()
-    assert "85 %" in repr(plan)
+    assert "86 %" in repr(plan)
     assert "<table" in plan._repr_html_()
     text = render_plan(plan, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
@@ -394,7 +394,7 @@ def test_where_customers_are_too_few_for_products_groups_are_named() -> None:
     few = fim.plan(units=1_200, user_items=351, top=50)
     found = (
         "1,200 customers of 351 different products each are too few: about 11 % of the 50 most "
-        "frequent pairs are found, but about 69 % of those of 2,000 groups, such as categories."
+        "frequent pairs are found, but about 70 % of those of 2,000 groups, such as categories."
     )
     assert few.notes[0] == found
     assert found in " ".join(render_plan(few, Screen()).split())

@@ -146,6 +146,11 @@ class Left:
     delta: Fraction
     rho: Fraction | None = None
 
+    @property
+    def loss(self) -> tuple[str, Fraction]:
+        """The sign and the amount of what is left besides delta."""
+        return ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
+
     def to_dict(self) -> dict[str, float]:
         """Return plain values, rounded down to floats: they claim no more than there is."""
         return {

@@ -39,12 +39,6 @@ FilePath = str | os.PathLike[str]
 # A tenth of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
-# Of δ, where any composition may allow a release (docs/privacy.md, Theorem 31). What names items is
-# the same for two of them; each has a share of its own.
-_NAMES_SHARE = Fraction(4, 10)
-_BASIC_SHARE = Fraction(3, 10)
-_GAUSSIAN_SHARE = Fraction(2, 10)
-_ZCDP_SHARE = Fraction(1, 10)
 
 
 class Ledger:
@@ -412,14 +406,16 @@ def _with_limits(terms: Terms, budget: PrivacyBudget) -> Terms:
     if terms.composition is Composition.BASIC:
         return replace(terms, epsilon=budget.loss)
     if terms.composition is Composition.ANY:
-        epsilon = budget.loss
+        # The parts of δ add up to all of it (docs/privacy.md, Theorem 31). What names items is the
+        # same for two of the compositions.
+        tenth = delta / 10
         return replace(
             terms,
-            epsilon=epsilon,
-            rho=zcdp_rho(epsilon, delta * _ZCDP_SHARE),
-            zcdp_delta=delta * _NAMES_SHARE,
-            basic_delta=delta * _BASIC_SHARE,
-            gaussian_rho=gdp_mu(epsilon, delta * _GAUSSIAN_SHARE) ** 2 / 2,
+            epsilon=budget.loss,
+            rho=zcdp_rho(budget.loss, tenth),
+            zcdp_delta=4 * tenth,
+            basic_delta=3 * tenth,
+            gaussian_rho=gdp_mu(budget.loss, 2 * tenth) ** 2 / 2,
         )
     names_delta = delta / 2
     terms = replace(terms, zcdp_delta=names_delta)

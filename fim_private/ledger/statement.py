@@ -32,8 +32,6 @@ _COMPOSED = {
     Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
     Composition.GAUSSIAN: "composition in Gaussian privacy, for normal noise alone",
 }
-# From this ε on e^ε says nothing to anybody.
-_LARGE_EPSILON = 20
 
 # Which units may replace one, by the parameters of entries that choose or divide the units.
 _ALIKE = {
@@ -145,15 +143,17 @@ class Statement(Tabular):
         reaches: list[Reach | None] = [at]
         if at is None and self.periods:
             reaches = [reach for _, _, reach in self.periods]
-        return min(max(self.more_under(reach).values(), default=0) for reach in reaches)
+        return min(max(self.more_under(reach).values()) for reach in reaches)
 
     def more_under(self, at: Reach | None = None) -> dict[Composition, int]:
-        """Return how many more releases like the last fit under each composition that holds.
+        """Return how many more releases like the last fit under each composition.
 
         at: as in `room`.
         """
-        last = self.entries[-1].sums
-        return {name: int(times_fitting(left, last)) for name, left in self.room(at).items()}
+        last, more = self.entries[-1].sums, dict.fromkeys(self.terms.limits, 0)
+        for composition, left in self.room(at).items():
+            more[composition] = int(times_fitting(left, last))
+        return more
 
     @property
     def outlook(self) -> str | None:
@@ -267,10 +267,8 @@ class Statement(Tabular):
         where = ""
         if charge.reach is not None:
             where = f" in {charge.period}"
-        # The composition that comes nearest to allowing it.
-        nearest, _ = self.roomiest(charge.reach)
-        if any(times.values()):
-            nearest = max(times, key=lambda name: times[name])
+        # The composition that comes nearest to allowing it; one that has ended comes last.
+        nearest = max(self.terms.limits, key=lambda name: times.get(name, -1))
         loss, delta, *_ = self.terms.limits[nearest]
         left = room.get(nearest, NO_SUMS)
         remaining = "nothing is left"
@@ -325,23 +323,17 @@ class Statement(Tabular):
     @property
     def repeatable(self) -> str:
         """What all releases together promise, in a sentence that a person can repeat."""
-        terms, promise = self.terms, self.promise
-        who = f"one {promise.privacy_unit or 'basket or user'}"
+        terms = self.terms
+        who = f"one {self.promise.privacy_unit or 'basket or user'}"
         if terms.per is not None:
             who = f"what one user buys in one {terms.per}"
-        difference = f"with or without {who}"
-        if promise.neighbors == Neighbors.REPLACE_ONE:
-            difference = f"with {who} or with another"
-        factor = f"e^{least_in_words(terms.epsilon)}"
         growth = growth_bound(terms.epsilon)
-        if growth is not None and terms.epsilon < _LARGE_EPSILON:
+        factor = f"e^{least_in_words(terms.epsilon)}"
+        if growth is not None:
             factor = rounded_up(growth, 3)
-        slack = ""
-        if terms.delta:
-            slack = f", up to an added probability of {least_in_words(terms.delta)}"
         return (
-            f"In other words: {difference}, whatever all releases say together is at most "
-            f"{factor} times as likely{slack}."
+            f"In other words: {who} changes the probability of whatever all releases say together "
+            f"by a factor of at most {factor}, up to an added {least_in_words(terms.delta)}."
         )
 
     def to_dict(self) -> JsonObject:
@@ -392,10 +384,12 @@ class Statement(Tabular):
     def table(self) -> Table:
         """Return what a session and a notebook show."""
         left = self.left
-        loss = f"ε = {most_in_words(left.epsilon)}"
-        if left.rho is not None:
-            loss = f"ρ = {most_in_words(left.rho)}"
-        notes = [f"Left: {loss}, δ = {most_in_words(left.delta)}.", self.protected, self.repeatable]
+        sign, loss = left.loss
+        notes = [
+            f"Left: {sign} = {most_in_words(loss)}, δ = {most_in_words(left.delta)}.",
+            self.protected,
+            self.repeatable,
+        ]
         notes += self.notes
         if self.outlook is not None:
             notes.append(self.outlook)

@@ -76,8 +76,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
     room = statement.room()
     more = dict.fromkeys(statement.terms.limits, "")
     if statement.entries:
-        more = dict.fromkeys(more, "0")
-        more |= {name: f"{number:,}" for name, number in statement.more_under().items()}
+        more = {name: f"{number:,}" for name, number in statement.more_under().items()}
     for composition, limit in statement.terms.limits.items():
         spent = {name: statement.spent[name] for name in limit}
         left = _left(composition, room)

@@ -1098,7 +1098,10 @@ def test_a_composition_that_was_exceeded_holds_no_more(path: Path) -> None:
         ledger.charge(charge(0.1, 0, rho=0.2, normal=True))
     shown = render_statement(ledger.statement(), Screen())
     assert shown.count("ended") == 2
-    assert "with one basket or with another, whatever all releases say together" in shown
+    assert (
+        "one basket changes the probability of whatever all releases say together by a factor"
+        in shown
+    )
 
 
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:

@@ -200,7 +200,7 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 )
 @pytest.mark.parametrize("bound", ["at creation", "by the first release"])
 def test_it_is_bound_to_one_data_set_unit_and_relation(
-    path: Path, changes: dict[str, str], says: str, bound: str
+    path: Path, changes: dict[str, Any], says: str, bound: str
 ) -> None:
     terms: dict[str, Any] = {"epsilon": 3, "delta": 1e-5, "composition": "basic"}
     if bound == "at creation":

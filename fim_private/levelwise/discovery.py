@@ -361,7 +361,7 @@ class NoisyCounts:
         return replace(self, codes=self.codes[:count], level=self.level.at(np.arange(count)))
 
     def beside(self, required: tuple[int, ...], questions: int) -> NoisyCounts:
-        """Return the candidates among these items but for those that all are required to have.
+        """Return the candidates among these items without those that all are required to have.
 
         Args:
             required: The codes of those that are required.

@@ -38,6 +38,7 @@ from fim_private.run import engines
 from fim_private.run.run import Run
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
+FIFTY = [[str(number)] for number in range(50)]
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
 
 
@@ -276,7 +277,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
         ({"epsilon": 1 + Fraction(1, 10**1500)}, "epsilon has more than 1,000 digits"),
         ({"epsilon": None}, "give epsilon or rho, one of them"),
         ({"rho": 1}, "give epsilon or rho, one of them"),
-        ({"epsilon": None, "rho": 1, "delta": 0}, "delta must be above 0 with rho: the epsilon"),
+        ({"epsilon": None, "rho": 1, "delta": 0}, "composition zcdp needs a delta of at least"),
         ({"epsilon": None, "rho": 1, "composition": "basic"}, "rho is of zCDP: leave out composit"),
         ({"epsilon": None, "rho": 0}, "rho must be a number above 0"),
         ({"epsilon": None, "rho": 1 + Fraction(1, 3**3000)}, "rho has more than 1,000 digits"),
@@ -1069,19 +1070,31 @@ def test_a_new_ledger_adds_up_in_any_way_where_it_has_a_delta(path: Path) -> Non
         ("basic", {}, 3),
         ("zcdp", {}, 7),
         ("gaussian", {}, 8),
-        ("any", {"top": 3, "mechanism": "limited-domain", "supports": False}, 3),
+        ("any", {"top": 3, "mechanism": "limited-domain", "supports": False}, 4),
+        ("zcdp", {"top": 3, "mechanism": "limited-domain", "supports": False}, 5),
+        ("any", {"itemsets": FIFTY}, 7),
+        ("basic", {"itemsets": FIFTY}, 3),
+        ("zcdp", {"itemsets": FIFTY}, 7),
+        ("gaussian", {"itemsets": FIFTY}, 8),
     ],
 )
 def test_a_ledger_allows_so_many_releases(
     path: Path, composition: str, asked: dict[str, Any], releases: int
 ) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition=composition)
+
+    def release() -> None:
+        if "itemsets" in asked:
+            fim.count(BASKETS, ledger=ledger, dataset="sales", **asked)
+        else:
+            fim.mine(BASKETS, ledger=ledger, dataset="sales", **asked)
+
     for _ in range(releases):
-        fim.mine(BASKETS, ledger=ledger, dataset="sales", **asked)
+        release()
     with pytest.raises(
         fim.LedgerError, match=r"overspend|not all normal; give mechanism levelwise"
     ):
-        fim.mine(BASKETS, ledger=ledger, dataset="sales", **asked)
+        release()
     if releases:
         assert ledger.statement().more_like_last() == 0
 

@@ -43,7 +43,7 @@ from fim_private.request.request import Request, request_of
 USUAL_ITEMS = 30.0
 # on how many are listed selections depend by the logarithm alone
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
-_PICKED = frozenset({"exponential", "limited-domain"})
+_PICKED = ("exponential", "limited-domain")
 
 # The columns: the different items of a mean user; how many times as much noise pairs withstand as
 # items do (fitted); the shares of users with the 1st, 5th, 25th and 100th item, and pair.

@@ -77,7 +77,7 @@ _is_date = _suggests(
     r"|(order|invoice|transaction|trans|purchase|sale|sales|visit|trip|t)?(dt|ts|dat))"
 )
 # the last of several words of a name, such as order_ts and sold_at
-_DATE_WORDS = frozenset(("dt", "ts", "at"))
+_DATE_WORDS = ("dt", "ts", "at")
 
 # The index of pandas and R, and what people and spreadsheets call it.
 _ROW_NUMBER = re.compile(

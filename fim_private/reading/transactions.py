@@ -209,15 +209,24 @@ def members(data: Transactions, segments: Segments | None, *, by_user: bool) -> 
     pairs, place, baskets = np.unique(
         unit * count + data.segments, return_inverse=True, return_counts=True
     )
-    units, numbers = np.divmod(pairs, count)
-    order = np.lexsort((numbers, -baskets, units))
-    # which segment is a unit's first, 0, second, 1, and so on
-    rank = np.argsort(order) - np.searchsorted(units, units)
+    rank = _ranks(*np.divmod(pairs, count), baskets)
     counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
     ends = np.searchsorted(data.segments[counted], np.arange(count + 1))
     owner = unit if by_user else None
     return [_only(data, counted[start:end], owner) for start, end in pairwise(ends)]
+
+
+def _ranks(units: Int64, numbers: Int64, baskets: Int64) -> Int64:
+    """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
+
+    Args:
+        units: The unit of each pair of a unit and a segment, ascending.
+        numbers: The segment of each pair.
+        baskets: How many baskets the unit has in the segment.
+    """
+    order = np.lexsort((numbers, -baskets, units))
+    return np.argsort(order) - np.searchsorted(units, units)
 
 
 def _only(data: Transactions, baskets: Int64, owner: Int64 | None) -> Transactions:

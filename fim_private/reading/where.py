@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Literal = str | bool | int | Decimal
 
 _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
-_WORDS = frozenset(("and", "or", "not", "in", "between", "like", "is", "null", "true", "false"))
+_WORDS = ("and", "or", "not", "in", "between", "like", "is", "null", "true", "false")
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEEPEST = 100  # nobody types more, and the parser calls itself
 

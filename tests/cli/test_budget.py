@@ -1,7 +1,5 @@
 """`fim-private budget`, and --ledger, through real processes."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """Options from a file and from the environment."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

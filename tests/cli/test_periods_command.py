@@ -1,7 +1,5 @@
 """Periods on the command line: one or several, what a ledger says of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

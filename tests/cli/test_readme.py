@@ -7,8 +7,6 @@ runs in order; a comment behind a ``print`` is what it prints. Files that do not
 project are made up, in the form that the command says.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """The engine in a database: the same seeded release as on one machine, of DuckDB and PostgreSQL."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import os

@@ -1,7 +1,5 @@
 """Product lists: every form of one, labels in place of codes, earlier releases."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

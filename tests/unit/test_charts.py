@@ -1,7 +1,5 @@
 """A release as a picture: SVG and matplotlib draw the same."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import io

@@ -1,7 +1,5 @@
 """First contact with files: read as what they are, or refused with the option that says how."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

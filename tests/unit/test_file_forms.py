@@ -1,7 +1,5 @@
 """Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

@@ -1,7 +1,5 @@
 """`inspect`: how a source would be read, what is in it, and the command that mines it so."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import warnings

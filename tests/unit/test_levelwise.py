@@ -1,7 +1,5 @@
 """Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import chain, combinations

@@ -1,7 +1,5 @@
 """How much memory a read may take: what would take more is refused while it is read."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes with an item that a person names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

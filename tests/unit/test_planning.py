@@ -1,7 +1,5 @@
 """plan: what each mechanism takes, and which one to use. From parameters alone."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """How times are written in texts, and comparisons with texts in another notation."""
 
-from __future__ import annotations
-
 import datetime
 import locale
 import random

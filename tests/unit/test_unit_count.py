@@ -1,7 +1,5 @@
 """How many units there are: when it is bought, with which noise."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

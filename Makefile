@@ -1,5 +1,7 @@
 # Every target sets up what it needs in .venv; PYTHON names the interpreter (3.11 or newer).
 PYTHON ?= python3
+# The public address of the project, such as https://github.com/OWNER/fim-private. There is none yet.
+HOME_URL ?=
 BIN := .venv/bin
 SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
@@ -10,7 +12,7 @@ KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_priv
 EDITABLE = rm -f fim_private/*/*.so && $(PIP) --editable
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
+.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format release benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,18 +44,19 @@ sanitize: .venv/installed-test ## Run the tests of counting and grouping with th
 	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py \
 		tests/contract/test_weighted_counting.py tests/unit/test_grouping.py
 
-lint: .venv/installed-lint ## Check style, types, and the prose that people read
+lint: .venv/installed-lint ## Check style, types, the prose that people read, and the workflows
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python scripts/lint_prose.py
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet --pedantic .github
 
 format: .venv/installed-lint ## Format the code and sort the imports
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-dist: .venv/installed-dist ## Make the source distribution and the wheel, and install and run both, with and without a compiler
-	$(BIN)/python scripts/check_dist.py
+release: .venv/installed-release ## Make the source distribution and the wheel, try both in empty environments, and print what is left to do; HOME_URL=https://... fills in the public address
+	$(BIN)/python scripts/make_release.py --home-url '$(HOME_URL)'
 
 benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (two to three hours on two cores; may be interrupted)
 	$(BIN)/python -m benchmarks.paper.worked_examples
@@ -135,6 +138,7 @@ clean: ## Remove the environment and every cache
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
 
-.venv/installed-dist: pyproject.toml | .venv/bin/python
-	$(PIP) 'build>=1.2'
+.venv/installed-release: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
+	$(EDITABLE) '.[release]'
+	$(COMPILE)
 	@touch $@

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORDS = 30
-READ = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "fim_private/**/*.py")
+READ = ("*.md", "docs/*.md", ".github/*.md", "fim_private/**/*.py")
 
 BANNED = re.compile(r"\b(?:but for|(?:and|or) the like|in place of|held to|whom)\b", re.IGNORECASE)
 DOUBLED = re.compile(r"\b([^\W\d_]{2,}) \1\b")

@@ -55,8 +55,10 @@ often than chance is sure, and how many more rules are left out.
 - `dataset`, `privacy_unit`, `neighbors` (null where a release is still to decide). `unit_columns` is a list: the
   columns
   that name the unit. `protected` says in words what it protects. `verified` is true with `--verify`.
-- `composition` ("basic" or "zcdp"), `limit` and `spent`, each with `epsilon`, `delta`, `rho` and `zcdp_delta`, and
-  `left`, under `basic` and under `zcdp`, as in a release.
+- `composition` ("any", "basic", "zcdp" or "gaussian"). `limit` has `epsilon` and `delta`, which all releases together
+  keep to, and what else may add up: `rho` and `zcdp_delta`, with `basic_delta` and `gaussian_rho` where these apply.
+- `spent`, with `epsilon`, `delta`, `rho`, `zcdp_delta` and `other_noise`, the number of releases whose noise is not all
+  normal. `left`, under each composition that may allow a release, as in a release; zeros under one that has ended.
 - `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`. It
   is how many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without
   entries.
@@ -64,15 +66,16 @@ often than chance is sure, and how many more rules are left out.
   and `time` of the ledger before this one, and exact sums of it if it promised the same; else null. Where there were
   more of the same promise, the sums are of all of them, and `ledgers` has their number as text.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
-  as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none.
+  as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none. `normal` is true
+  where all noise is normal.
 
 Limits and what is left are rounded down, costs up.
 
 In the file, table `terms` has one `record`, and table `entries` `number`, `record` and `hash`. A record is JSON with
 sorted keys, without white space, in ASCII, and numbers of the budget as texts "p/q". A hash is SHA-256 of a record, in
 hexadecimal. Each record has the hash of the one before it as `previous`, the first entry that of the terms. An entry
-has `unit_columns` where columns named the unit, and `span` where times were read. `PRAGMA user_version` is the form of
-the file: 3, or less in a ledger to which an older version made the last charge.
+has `unit_columns` where columns named the unit, `span` where times were read, and `normal` where all noise is normal.
+`PRAGMA user_version` is the form of the file: 4, or less in a ledger to which an older version made the last charge.
 
 ## CSV
 

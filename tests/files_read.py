@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from sources import ANY_ROWS, WRITERS, Item, baskets_of
 
-from fim_private.errors import DataError
+from fim_private.errors import DataError, FimPrivateError
 from fim_private.reading.purchases import read_transactions
-from fim_private.reading.transactions import Transactions
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
 TWO = [{"milk", "bread"}, {"milk"}]
+SECRET = "wine"  # stands for what no message may say
 
 
-def baskets(data: Transactions) -> list[set[Item]]:
-    return [*map(set, baskets_of(data))]
+def baskets(source: Any, **options: Any) -> list[set[Item]]:
+    return [*map(set, baskets_of(read_transactions(source, **options)))]
 
 
 def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-8") -> Path:
@@ -33,12 +33,16 @@ def in_every_form(rows: Sequence[tuple[str, str, str]], folder: Path) -> Iterato
         yield WRITERS[name](table, folder)
 
 
-def refused(source: Any, *parts: str, **options: Any) -> str:
+def refused(
+    source: Any, *parts: str, error: type[FimPrivateError] = DataError, **options: Any
+) -> str:
     """What the one line says with which a source is refused."""
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(error) as caught:
         read_transactions(source, **options)
     shown = str(caught.value)
     assert "\n" not in shown
+    assert SECRET not in shown
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
     for part in parts:
         assert part in shown, shown
     return shown

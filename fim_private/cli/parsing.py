@@ -263,8 +263,7 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
     if value is None or ctx.resilient_parsing:
         return value
     commands = [*commands_of(ctx.find_root().command)]
-    values: dict[str, object] = {}
-    places: dict[str, str] = {}
+    values, places = {}, {}
     for key in sorted(_keys(value, _toml(value)), key=lambda key: len(key.table)):
         takers = [
             (command, option)
@@ -339,11 +338,10 @@ def retyped(context: Context, changes: Mapping[str, Any]) -> str:
     changes: parameters and their values; False or None leaves an option out. A variable that gives
     what is to be left out is emptied in front of the command.
     """
-    emptied = []
-    words: list[str] = []
+    emptied, words = [], []
     for option in context.command.params:
         name, source = option.name, source_of(context, option.name)
-        typed: list[str] = []
+        typed = []
         if name in changes:
             typed = _typed(option, changes[name])
         elif name != "config" and source != "DEFAULT":  # all that the file says is typed out

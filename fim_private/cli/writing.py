@@ -161,18 +161,17 @@ class Output:
 
         choice: which rules are shown; None for no rules. spelled: as render_table takes it.
         """
-        from fim_private.output.releases import render_recommended, render_table
+        from fim_private.output.releases import render_table
         from fim_private.release.files import CONTENT
         from fim_private.release.page import page
         from fim_private.release.rules import rules_by_segment
 
-        output = self.options["output"]
+        output, rules = self.options["output"], None
         if self.options.get("intervals") == Intervals.EXACT:
             release = release.with_exact_intervals()
-        rules = None if choice is None else rules_by_segment(release, choice)
-        if rules and choice and choice.basket is not None and self.form == ReleaseFormat.TABLE:
-            self.write.send(render_recommended(release, rules, screen_for(output)))
-        elif self.form == ReleaseFormat.TABLE:
+        if choice is not None:
+            rules = rules_by_segment(release, choice)
+        if self.form == ReleaseFormat.TABLE:
             text = render_table(
                 release, screen_for(output), spelled=spelled, rules=rules, advise=is_screen(output)
             )

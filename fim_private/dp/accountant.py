@@ -176,14 +176,15 @@ def total_rho(steps: Iterable[Step]) -> Fraction:
     return _total(step.rho for step in steps)
 
 
-def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
+def zcdp_of_steps(steps: Sequence[Step], names_delta: Fraction) -> ZcdpCost:
     """Return what steps spend together in zCDP, however they were given their shares.
 
     names_delta: as in `cost_of_steps`. Source: docs/privacy.md, Theorem 18.
     """
     costs = [step.zcdp for step in steps]
     delta = names_delta + _total(cost.delta for cost in costs)
-    return ZcdpCost(_total(cost.rho for cost in costs), delta)
+    is_normal = all(step.mu_squared is not None for step in steps)
+    return ZcdpCost(_total(cost.rho for cost in costs), delta, normal=is_normal)
 
 
 def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> PrivacyCost:
@@ -215,7 +216,7 @@ def cost_of_segments(
     """
     if segments == 1:
         return cost, zcdp
-    total_zcdp = ZcdpCost(segments * zcdp.rho, segments * zcdp.delta)
+    total_zcdp = ZcdpCost(segments * zcdp.rho, segments * zcdp.delta, normal=zcdp.normal)
     total = PrivacyCost(segments * cost.epsilon, segments * cost.delta)
     if budget.rho is None:
         return total, total_zcdp
@@ -256,8 +257,10 @@ def cost_of_units(
 
 # -------------------- sums over time: of all entries of a ledger
 
-# What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
-SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
+# What an entry costs: (ε, δ), and ρ and δ of zero-concentrated privacy.
+COSTS = ("epsilon", "delta", "rho", "zcdp_delta")
+# What entries add up. The last is the number of those whose noise is not all normal.
+SUMS = (*COSTS, "other_noise")
 # What decides which unit is of which day: the columns of times and of baskets, and the kind of
 # period. Entries that differ in it add up.
 Partition = tuple[str, tuple[str, ...], str | None]
@@ -271,6 +274,11 @@ NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return the sums of somebody who spent two times, by the names of SUMS."""
     return {name: earlier[name] + later[name] for name in SUMS}
+
+
+def times_fitting(left: Mapping[str, Fraction], cost: Mapping[str, Fraction]) -> Fraction:
+    """Return how many times a cost fits into what is left of sums, each >= 0."""
+    return min(left[name] / cost[name] for name in left if cost[name])
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:

@@ -138,13 +138,18 @@ class Charge:
 class Left:
     """What one more release may spend of a budget, exactly; each >= 0.
 
-    rho: where budgets add up in zCDP; epsilon is then √(2 rho), rounded down, as for a release
-    known by ε alone. None where they add up as (ε, δ).
+    rho: where most is left in zCDP or in Gaussian privacy; epsilon is then √(2 rho) of zCDP,
+    rounded down, as for a release known by ε alone. None where most is left as (ε, δ).
     """
 
     epsilon: Fraction
     delta: Fraction
     rho: Fraction | None = None
+
+    @property
+    def loss(self) -> tuple[str, Fraction]:
+        """The sign and the amount of what is left besides delta."""
+        return ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values, rounded down to floats: they claim no more than there is."""

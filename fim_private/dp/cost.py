@@ -169,12 +169,18 @@ class PrivacyCost:
 class ZcdpCost:
     """What a release spends in zCDP: it is delta-approximately rho-zCDP, as exact as PrivacyCost.
 
-    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta:
-    in [0, 1).
+    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.)
+
+    Attributes:
+        rho: > 0.
+        delta: In [0, 1).
+        normal: Whether all of its noise is normal. It is then delta-approximately √(2 rho)-GDP,
+            too.
     """
 
     rho: Exact
     delta: Exact
+    normal: bool
 
-    def __init__(self, rho: Number, delta: Number) -> None:
-        vars(self).update(rho=Exact(rho), delta=Exact(delta))
+    def __init__(self, rho: Number, delta: Number, *, normal: bool = False) -> None:
+        vars(self).update(rho=Exact(rho), delta=Exact(delta), normal=normal)

@@ -13,14 +13,14 @@ from functools import cached_property, lru_cache
 from typing import Self
 
 from fim_private.display import JsonObject
-from fim_private.dp.accountant import SUMS, Reach
+from fim_private.dp.accountant import COSTS, Reach
 from fim_private.dp.charge import Charge, Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
-Sums = dict[str, Fraction]  # by the names of accountant.SUMS
+Sums = Mapping[str, Fraction]  # by names of accountant.SUMS
 # What reading a record raises that was edited, or is damaged.
 NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -46,7 +46,7 @@ def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
     """
     for name, value in sums.items():
         if max(value.numerator, value.denominator) >= _TOO_LONG:
-            option = name.removeprefix("zcdp_")
+            option = name.rpartition("_")[2]
             raise ParameterError(
                 f"{parameter(option)} has more than {_MOST_DIGITS:,} digits as a fraction, which a "
                 f"ledger does not hold; give a shorter number"
@@ -64,23 +64,35 @@ def read(text: object) -> Fraction:
 
 
 class Composition(StrEnum):
-    """How what releases spend adds up (docs/privacy.md, Theorem 18)."""
+    """How what releases spend adds up (docs/privacy.md, Theorems 18 and 31)."""
 
+    ANY = "any"  # a release is allowed if one of the others still holds
     BASIC = "basic"
     ZCDP = "zcdp"
+    GAUSSIAN = "gaussian"
 
 
 @dataclass(frozen=True)
 class Terms:
     """What a ledger is of, chosen when it was created, and never changed.
 
-    id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private.
-    rho, zcdp_delta: what those of δ-approximately ρ-zCDP releases may add up to within that; 0
-    without delta. None: the first entry decides.
-    per: the kind of period; each is a unit of a user; None where users are protected for good.
-    renewed: None for a first one. Else file and id of the ledger before it, when it was renewed,
-    and what it had spent if it promised the
-    same: all as texts.
+    Attributes:
+        id: 32 hexadecimal digits.
+        created: The time of its creation.
+        epsilon: All releases together are (epsilon, delta)-private.
+        delta: With it.
+        composition: How releases add up.
+        rho: What the ρ of zCDP may add up to; 0 without delta.
+        zcdp_delta: What the δ of zCDP and of Gaussian privacy may add up to.
+        dataset: The name of the data; None, as in the two that follow: the first entry decides.
+        neighbors: The neighbour relation.
+        privacy_unit: "basket" or "user".
+        per: The kind of period, each of which is a unit of a user; None where users are protected
+            for good.
+        basic_delta: What δ may add up to in basic composition; None for delta.
+        gaussian_rho: What ρ = μ²/2 may add up to in Gaussian privacy; None if it is not a choice.
+        renewed: None for a first one. Else file and id of the ledger before it, when it was
+            renewed, and what it had spent if it promised the same: all as texts.
     """
 
     id: str
@@ -94,20 +106,40 @@ class Terms:
     neighbors: str | None
     privacy_unit: str | None
     per: str | None = None
+    basic_delta: Fraction | None = None
+    gaussian_rho: Fraction | None = None
     renewed: Mapping[str, str] | None = None
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
         record = {**vars(self)}
-        for name in ("per", "renewed"):  # ledgers of earlier versions have neither of these
+        for name in _LATER_TERMS:
             if record[name] is None:
                 del record[name]
-        return _canonical({"schema": SCHEMA, **record, **sums_written(self.limit)})
+        return _canonical({"schema": SCHEMA, **record, **sums_written(self.amounts)})
 
     @property
-    def limit(self) -> Sums:
-        """What the sums may be; of each composition, if it were the one that was chosen."""
-        return {name: vars(self)[name] for name in SUMS}
+    def amounts(self) -> Sums:
+        """The numbers of the terms, by the names of its fields."""
+        return {name: amount for name, amount in vars(self).items() if isinstance(amount, Fraction)}
+
+    @property
+    def limits(self) -> dict[Composition, Sums]:
+        """What the sums may be, under each composition that may allow a release."""
+        basic_delta = self.delta if self.basic_delta is None else self.basic_delta
+        limits: dict[Composition, Sums] = {
+            Composition.BASIC: {"epsilon": self.epsilon, "delta": basic_delta},
+            Composition.ZCDP: {"rho": self.rho, "zcdp_delta": self.zcdp_delta},
+        }
+        if self.gaussian_rho is not None:
+            limits[Composition.GAUSSIAN] = {
+                "rho": self.gaussian_rho,
+                "zcdp_delta": self.zcdp_delta,
+                "other_noise": Fraction(0),
+            }
+        if self.composition is Composition.ANY:
+            return limits
+        return {self.composition: limits[self.composition]}
 
     def filled_from(self, first: "Entry | Terms") -> Self:
         """Return the terms, with what they leave open as an entry or other terms have it."""
@@ -128,14 +160,18 @@ class Terms:
         """Return the terms of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
         del record["schema"]
-        numbers = {name: read(record[name]) for name in SUMS}
+        names = (*COSTS, *(name for name in _LATER_AMOUNTS if name in record))
+        numbers = {name: read(record[name]) for name in names}
         terms = cls(**record | numbers | {"composition": Composition(record["composition"])})
         if not _ID.fullmatch(terms.id) or terms.record() != text:
             raise ValueError("no terms of a ledger")
         return terms
 
 
-# What the record of every entry has, besides the sums.
+# What ledgers of earlier versions do not have in their terms.
+_LATER_AMOUNTS = ("basic_delta", "gaussian_rho")
+_LATER_TERMS = ("per", "renewed", *_LATER_AMOUNTS)
+# What the record of every entry has, besides the costs.
 _PLAIN = (
     "number",
     "time",
@@ -163,11 +199,16 @@ class Entry(Charge):
     previous: str
 
     @property
-    def sums(self) -> dict[str, Exact]:
-        """What it adds to the ledger, by the names of SUMS."""
+    def costs(self) -> dict[str, Exact]:
+        """What it costs, by the names of COSTS."""
         cost, zcdp = self.cost, self.zcdp
         amounts = (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta)
-        return dict(zip(SUMS, amounts, strict=True))
+        return dict(zip(COSTS, amounts, strict=True))
+
+    @property
+    def sums(self) -> Sums:
+        """What it adds to the ledger, by the names of SUMS."""
+        return {**self.costs, "other_noise": Fraction(not self.zcdp.normal)}
 
     @cached_property
     def reach(self) -> Reach | None:
@@ -189,7 +230,7 @@ class Entry(Charge):
         length.
         """
         plain = {name: vars(self)[name] for name in _PLAIN}
-        return _canonical(plain | sums_written(self.sums) | self._columns)
+        return _canonical(plain | sums_written(self.costs) | self._later)
 
     def asks_as(self, later: Self) -> bool:
         """Whether both are of the same request: of the same units and period, with the same
@@ -198,13 +239,16 @@ class Entry(Charge):
         return later == replace(self, number=later.number, time=later.time, previous=later.previous)
 
     @property
-    def _columns(self) -> JsonObject:
-        columns: JsonObject = {}
+    def _later(self) -> JsonObject:
+        """What entries of earlier versions do not have, and others only where it applies."""
+        values: JsonObject = {}
         if self.unit_columns is not None:
-            columns["unit_columns"] = [*self.unit_columns]
+            values["unit_columns"] = [*self.unit_columns]
         if self.span is not None:
-            columns["span"] = {**vars(self.span), "baskets": [*self.span.baskets]}
-        return columns
+            values["span"] = {**vars(self.span), "baskets": [*self.span.baskets]}
+        if self.zcdp.normal:
+            values["normal"] = True
+        return values
 
     @cached_property
     def hash(self) -> str:
@@ -215,7 +259,8 @@ class Entry(Charge):
     def read(cls, text: str) -> Self:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
-        cost, zcdp = _costs(*(record.pop(name) for name in SUMS))
+        amounts = [record.pop(name) for name in COSTS]
+        cost, zcdp = _costs(*amounts, normal=record.pop("normal", False))
         if "unit_columns" in record:
             record["unit_columns"] = tuple(record["unit_columns"])
         if "span" in record:
@@ -230,13 +275,16 @@ class Entry(Charge):
     def to_dict(self) -> JsonObject:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
         plain = {name: vars(self)[name] for name in ("number", "time", "command", "parameters")}
-        sums = {name: float(value) for name, value in self.sums.items()}
-        return {**plain, **self._columns, **sums, "exact": sums_written(self.sums)}
+        costs = {name: float(value) for name, value in self.costs.items()}
+        return {**plain, **self._later, **costs, "exact": sums_written(self.costs)}
 
 
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
-def _costs(epsilon: str, delta: str, rho: str, zcdp_delta: str) -> tuple[PrivacyCost, ZcdpCost]:
-    return PrivacyCost(read(epsilon), read(delta)), ZcdpCost(read(rho), read(zcdp_delta))
+def _costs(
+    epsilon: str, delta: str, rho: str, zcdp_delta: str, *, normal: bool
+) -> tuple[PrivacyCost, ZcdpCost]:
+    zcdp = ZcdpCost(read(rho), read(zcdp_delta), normal=normal)
+    return PrivacyCost(read(epsilon), read(delta)), zcdp
 
 
 def verified_chain(

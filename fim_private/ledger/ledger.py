@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from fim_private.dp.accountant import SUMS, both
 from fim_private.dp.charge import UNITS, Charge, Charged, Left
-from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_rho
 from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
@@ -36,7 +36,7 @@ from fim_private.periods import KINDS
 _MANY = 100
 _LONGEST_NAME = 200
 FilePath = str | os.PathLike[str]
-# Half of it is the least that ρ is converted with.
+# A tenth of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
 
@@ -97,8 +97,10 @@ class Ledger:
             epsilon: 1e-9 to 1e9.
             delta: 0, or 1e-300 up to below 1.
             rho: 1e-18 to 1e8, instead of epsilon, which then follows from rho and delta.
-            composition: "zcdp" adds up zero-concentrated privacy, the default where delta is above
-                0; "basic" adds up epsilons and deltas.
+            composition: "basic" adds up epsilons and deltas, "zcdp" zero-concentrated privacy,
+                "gaussian" Gaussian privacy of releases with normal noise alone. "any" keeps all
+                three, with a part of delta each, and allows what one of them allows. The default
+                is "zcdp" with rho, else "any", or "basic" without delta.
             dataset: Your name for the data. None: the first release decides.
             neighbors: "replace-one" or "add-remove". None: the first release decides.
             unit: What it protects, "basket" or "user". None: the first release decides.
@@ -113,29 +115,23 @@ class Ledger:
         _, place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
         _check_choices(epsilon, rho, composition, dataset, unit, per)
-        if composition is None:
-            is_zcdp = rho is not None or exact_delta >= _LEAST_DELTA
-            composition = Composition.ZCDP if is_zcdp else Composition.BASIC
-        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
-            raise ParameterError(
-                f"{parameter('rho')}, as {parameter('composition')} 'zcdp', needs a "
-                f"{parameter('delta')} of at least 1e-299"
-            )
-        exact, most_rho, zcdp_delta = _exact_limits(epsilon, exact_delta, rho)
         if per is not None:
             unit = "user"
-        terms = Terms(
-            id=uuid4().hex,
-            created=_now(),
-            epsilon=exact,
-            delta=exact_delta,
-            composition=Composition(composition),
-            rho=most_rho,
-            zcdp_delta=zcdp_delta,
-            dataset=dataset,
-            neighbors=None if neighbors is None else str(exact_neighbors(neighbors)),
-            privacy_unit=unit,
-            per=per,
+        terms = _with_limits(
+            Terms(
+                id=uuid4().hex,
+                created=_now(),
+                epsilon=_NOTHING,
+                delta=exact_delta,
+                composition=_chosen(composition, exact_delta, rho),
+                rho=_NOTHING,
+                zcdp_delta=_NOTHING,
+                dataset=dataset,
+                neighbors=None if neighbors is None else str(exact_neighbors(neighbors)),
+                privacy_unit=unit,
+                per=per,
+            ),
+            PrivacyBudget.of(epsilon, delta, rho),
         )
         if renew and place.exists():
             cls._renew(path, place, terms)
@@ -229,7 +225,7 @@ class Ledger:
         self._known = after
         self._remember()
         last = entries[-1]
-        left = after.left_under(after.terms.composition, last.reach)
+        left = after.left_at(last.reach)
         period = None if last.reach is None else last.period
         self.charged = Charged(last.dataset, last.number, left, period)
         return self.charged
@@ -386,18 +382,48 @@ def _place(path: FilePath) -> tuple[str, Path]:
         ) from None
 
 
-def _exact_limits(
-    epsilon: float | Fraction | None, delta: Fraction, rho: float | Fraction | None
-) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the limits of ε, of ρ, and of the δ of zCDP; the last two are 0 if δ is too small."""
-    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=1)  # one of both is given
-    if delta < _LEAST_DELTA:
-        return budget.loss, _NOTHING, _NOTHING
-    # Half of δ is for revealing what only one unit has; the rest converts ρ (docs/privacy.md,
-    # Theorem 18).
+def _chosen(composition: str | None, delta: Fraction, rho: object) -> Composition:
+    """Return how releases add up. Raises ParameterError if that needs a larger δ."""
+    if composition is None:
+        composition = Composition.BASIC if delta < _LEAST_DELTA else Composition.ANY
+    if rho is not None:
+        composition = Composition.ZCDP
+    if composition != Composition.BASIC and delta < _LEAST_DELTA:
+        raise ParameterError(
+            f"{parameter('composition')} {composition!s} needs a {parameter('delta')} of at least "
+            f"1e-299"
+        )
+    return Composition(composition)
+
+
+def _with_limits(terms: Terms, budget: PrivacyBudget) -> Terms:
+    """Return terms with what the sums may be within a budget.
+
+    One composition alone has all of δ: half is for revealing what only one unit has, and the rest
+    converts ρ (docs/privacy.md, Theorem 18).
+    """
+    delta = budget.delta
+    if terms.composition is Composition.BASIC:
+        return replace(terms, epsilon=budget.loss)
+    if terms.composition is Composition.ANY:
+        # The parts of δ add up to all of it (docs/privacy.md, Theorem 31). What names items is the
+        # same for two of the compositions.
+        tenth = delta / 10
+        return replace(
+            terms,
+            epsilon=budget.loss,
+            rho=zcdp_rho(budget.loss, tenth),
+            zcdp_delta=4 * tenth,
+            basic_delta=3 * tenth,
+            gaussian_rho=gdp_mu(budget.loss, 2 * tenth) ** 2 / 2,
+        )
     names_delta = delta / 2
-    most_epsilon = Fraction(budget.cost(names_delta, normal=False).epsilon)
-    return most_epsilon, budget.rho_for_steps(names_delta), names_delta
+    terms = replace(terms, zcdp_delta=names_delta)
+    if terms.composition is Composition.GAUSSIAN:
+        gaussian_rho = budget.mu_squared_for_steps(names_delta) / 2
+        return replace(terms, epsilon=budget.loss, gaussian_rho=gaussian_rho)
+    epsilon = budget.cost(names_delta, normal=False).epsilon
+    return replace(terms, epsilon=Fraction(epsilon), rho=budget.rho_for_steps(names_delta))
 
 
 def _check_choices(
@@ -415,9 +441,9 @@ def _check_choices(
             raise ParameterError(
                 f"{parameter(name)} must be one of {', '.join(choices)}, not {shown(choice)}"
             )
-    if rho is not None and composition == Composition.BASIC:
+    if rho is not None and composition not in (None, Composition.ZCDP):
         raise ParameterError(
-            f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} basic"
+            f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} {composition}"
         )
     if per is not None and unit == "basket":
         raise ParameterError(
@@ -451,7 +477,7 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
         return sums_written(before.spent)
-    sums = both({name: read(earlier[name]) for name in SUMS}, before.spent)
+    sums = both({name: read(earlier.get(name, "1")) for name in SUMS}, before.spent)
     return {**sums_written(sums), "ledgers": str(1 + int(earlier.get("ledgers", "1")))}
 
 

@@ -7,9 +7,9 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from fim_private.display import JsonObject, Table, Tabular
-from fim_private.dp.accountant import NO_SUMS, SUMS, Reach, both, most_spent
+from fim_private.dp.accountant import COSTS, NO_SUMS, Reach, both, most_spent, times_fitting
 from fim_private.dp.charge import Left, of_many
-from fim_private.dp.composition import root_below
+from fim_private.dp.composition import growth_bound, root_below
 from fim_private.dp.cost import (
     Exact,
     PrivacyCost,
@@ -17,6 +17,7 @@ from fim_private.dp.cost import (
     least_in_words,
     most_in_words,
     rounded_down,
+    rounded_up,
 )
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
@@ -26,11 +27,11 @@ from fim_private.periods import period_at
 
 _NOTHING = Fraction(0)
 _COMPOSED = {
+    Composition.ANY: "basic, zCDP or Gaussian composition, whichever allows a release",
     Composition.BASIC: "basic composition",
     Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
+    Composition.GAUSSIAN: "composition in Gaussian privacy, for normal noise alone",
 }
-# The sums that limit the releases.
-LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
 
 # Which units may replace one, by the parameters of entries that choose or divide the units.
 _ALIKE = {
@@ -80,33 +81,47 @@ class Statement(Tabular):
         """The terms, with what they leave open as the first entry decided it."""
         return self.terms if self.first is None else self.terms.filled_from(self.first)
 
-    def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
-        """Return what would be left under a composition, nothing where more is spent than that
-        allows, or it is closed.
+    def room(self, at: Reach | None = None) -> dict[Composition, Sums]:
+        """Return how much of its sums is left under each composition that still holds.
 
-        at: what is left of the units that this reaches; None for those with the most spent.
-        """
-        left = self.sums_left(at)
-        if composition is Composition.BASIC:
-            return Left(left["epsilon"], left["delta"])
-        return Left(root_below(2 * left["rho"]), left["zcdp_delta"], left["rho"])
-
-    def sums_left(self, at: Reach | None = None) -> Sums:
-        """Return how much of each sum is left: epsilon, delta, rho and zcdp_delta.
+        One whose limit was exceeded holds no more, also for a release that would add nothing to
+        that sum (docs/privacy.md, Theorem 31). Once the ledger is closed, none does.
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
         if self.closed:
-            return dict.fromkeys(SUMS, _NOTHING)
+            return {}
         spent = most_spent(self.seen.spent, at)
-        return {
-            name: max(limit - spent[name], _NOTHING) for name, limit in self.terms.limit.items()
-        }
+        room: dict[Composition, Sums] = {}
+        for composition, limit in self.terms.limits.items():
+            left = {name: most - spent[name] for name, most in limit.items()}
+            if min(left.values()) >= 0:
+                room[composition] = left
+        return room
+
+    def roomiest(self, at: Reach | None = None) -> tuple[Composition, Fraction]:
+        """Return the composition of whose limit the largest share is left, and that share.
+
+        at: as in `room`.
+        """
+        limits = self.terms.limits
+        shares = dict.fromkeys(limits, _NOTHING)
+        for composition, left in self.room(at).items():
+            shares[composition] = times_fitting(left, limits[composition])
+        return max(shares.items(), key=lambda share: share[1])
+
+    def left_at(self, at: Reach | None = None) -> Left:
+        """Return what is left under the composition with the largest share left.
+
+        at: as in `room`.
+        """
+        composition, _ = self.roomiest(at)
+        return left_of(composition, self.room(at))
 
     @property
     def left(self) -> Left:
-        """What is left under the composition that was chosen."""
-        return self.left_under(self.terms.composition)
+        """What is left of the units with the most spent."""
+        return self.left_at()
 
     @property
     def periods(self) -> list[tuple[str, str, Reach]]:
@@ -125,9 +140,20 @@ class Statement(Tabular):
         """
         if not self.entries:
             return None
-        left, last = self.sums_left(at), self.entries[-1].sums
-        limiting = LIMITING[self.terms.composition]
-        return int(min(left[name] / last[name] for name in limiting if last[name]))
+        reaches: list[Reach | None] = [at]
+        if at is None and self.periods:
+            reaches = [reach for _, _, reach in self.periods]
+        return min(max(self.more_under(reach).values()) for reach in reaches)
+
+    def more_under(self, at: Reach | None = None) -> dict[Composition, int]:
+        """Return how many more releases like the last fit under each composition.
+
+        at: as in `room`.
+        """
+        last, more = self.entries[-1].sums, dict.fromkeys(self.terms.limits, 0)
+        for composition, left in self.room(at).items():
+            more[composition] = int(times_fitting(left, last))
+        return more
 
     @property
     def outlook(self) -> str | None:
@@ -140,10 +166,7 @@ class Statement(Tabular):
         if number is None:
             return None
         where = " in the periods that have spent most" if self.periods else ""
-        if not number:
-            return f"The rest is not enough for another release like the last{where}."
-        releases = "release" if number == 1 else "releases"
-        return f"The rest is enough for about {number:,} more {releases} like the last{where}."
+        return f"The rest is enough for {number:,} more like the last{where}."
 
     @property
     def notes(self) -> Iterator[str]:
@@ -156,7 +179,7 @@ class Statement(Tabular):
                 reach is not None and reach[2] <= period_at(per, reach[1]).last
                 for reach in self.seen.spent
             )
-            epsilon, delta, rho, zcdp_delta = self.spent.values()
+            epsilon, delta, rho, zcdp_delta = (self.spent[name] for name in COSTS)
             cost = PrivacyCost(epsilon, delta)
             yield of_many(per, cost, ZcdpCost(rho, zcdp_delta), apart=apart)
 
@@ -195,6 +218,11 @@ class Statement(Tabular):
                 f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {promise.neighbors!r}, "
                 f"or another ledger"
             )
+        if self.terms.composition is Composition.GAUSSIAN and not charge.zcdp.normal:
+            return (
+                "adds up Gaussian privacy, and the noise of this release is not all normal; give "
+                f"{parameter('mechanism')} levelwise, or another ledger"
+            )
         per = None if charge.span is None else charge.span.per
         if charge.privacy_unit != "user" or per == self.terms.per:
             return None
@@ -232,14 +260,17 @@ class Statement(Tabular):
 
     def _check_limit(self, charge: Entry) -> None:
         """Raise LedgerError for a release that costs more than is left."""
-        left, cost = self.sums_left(charge.reach), charge.sums
-        loss, delta = LIMITING[self.terms.composition]
-        exceeded = [name for name in (loss, delta) if cost[name] > left[name]]
-        if not exceeded:
+        room, cost = self.room(charge.reach), charge.sums
+        times = {name: times_fitting(left, cost) for name, left in room.items()}
+        if max(times.values(), default=_NOTHING) >= 1:
             return
         where = ""
         if charge.reach is not None:
             where = f" in {charge.period}"
+        # The composition that comes nearest to allowing it; one that has ended comes last.
+        nearest = max(self.terms.limits, key=lambda name: times.get(name, -1))
+        loss, delta, *_ = self.terms.limits[nearest]
+        left = room.get(nearest, NO_SUMS)
         remaining = "nothing is left"
         advice = f"no more can be released of this data{where}"
         if left[loss]:
@@ -248,7 +279,7 @@ class Statement(Tabular):
                 "left"
             )
             too_large = "delta"
-            if loss in exceeded:
+            if cost[loss] > left[loss]:
                 too_large = "epsilon" if charge.parameters.get("rho") is None else "rho"
             advice = f"ask with a smaller {parameter(too_large)}"
         raise LedgerError(
@@ -289,10 +320,27 @@ class Statement(Tabular):
             relation += ", among data with the same list of items"
         return f"It is about {who}, under {relation}."
 
+    @property
+    def repeatable(self) -> str:
+        """What all releases together promise, in a sentence that a person can repeat."""
+        terms = self.terms
+        who = f"one {self.promise.privacy_unit or 'basket or user'}"
+        if terms.per is not None:
+            who = f"what one user buys in one {terms.per}"
+        growth = growth_bound(terms.epsilon)
+        factor = f"e^{least_in_words(terms.epsilon)}"
+        if growth is not None:
+            factor = rounded_up(growth, 3)
+        return (
+            f"In other words: {who} changes the probability of whatever all releases say together "
+            f"by a factor of at most {factor}, up to an added {least_in_words(terms.delta)}."
+        )
+
     def to_dict(self) -> JsonObject:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
         up.
         """
+        room = self.room()
         return {
             "schema": SCHEMA,
             "dataset": self.promise.dataset,
@@ -301,9 +349,9 @@ class Statement(Tabular):
             "neighbors": self.promise.neighbors,
             "protected": self.protected,
             "composition": str(self.terms.composition),
-            "limit": {name: rounded_down(value) for name, value in self.terms.limit.items()},
+            "limit": {name: rounded_down(value) for name, value in self.terms.amounts.items()},
             "spent": _rounded_up(self.spent),
-            "left": {str(way): self.left_under(way).to_dict() for way in Composition},
+            "left": {str(name): left_of(name, room).to_dict() for name in self.terms.limits},
             "per": self.terms.per,
             "renewed": self.terms.renewed,
             "periods": [
@@ -311,7 +359,7 @@ class Statement(Tabular):
                     "period": period,
                     "time": column,
                     "spent": _rounded_up(most_spent(self.seen.spent, reach)),
-                    "left": self.left_under(self.terms.composition, reach).to_dict(),
+                    "left": self.left_at(reach).to_dict(),
                     "more_like_last": self.more_like_last(reach),
                 }
                 for period, column, reach in self.periods
@@ -330,16 +378,19 @@ class Statement(Tabular):
                 f"{entry.number:,}",
                 entry.time,
                 command,
-                *map(least_in_words, entry.sums.values()),
+                *map(least_in_words, entry.costs.values()),
             )
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""
         left = self.left
-        loss = f"ε = {most_in_words(left.epsilon)}"
-        if left.rho is not None:
-            loss = f"ρ = {most_in_words(left.rho)}"
-        notes = [f"Left: {loss}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
+        sign, loss = left.loss
+        notes = [
+            f"Left: {sign} = {most_in_words(loss)}, δ = {most_in_words(left.delta)}.",
+            self.protected,
+            self.repeatable,
+        ]
+        notes += self.notes
         if self.outlook is not None:
             notes.append(self.outlook)
         rows = [*self.rows_of(self.entries)]
@@ -347,6 +398,18 @@ class Statement(Tabular):
 
     def __repr__(self) -> str:
         return self.table().text()
+
+
+def left_of(composition: Composition, room: Mapping[Composition, Sums]) -> Left:
+    """Return what is left under one composition; nothing if it holds no more.
+
+    A release that is known by ε alone is not for Gaussian privacy: its ε is that of zCDP.
+    """
+    left = room.get(composition, NO_SUMS)
+    if composition is Composition.BASIC:
+        return Left(left["epsilon"], left["delta"])
+    epsilon = root_below(2 * room.get(Composition.ZCDP, NO_SUMS)["rho"])
+    return Left(epsilon, left["zcdp_delta"], left["rho"])
 
 
 def _rounded_up(sums: Sums) -> dict[str, float]:

@@ -16,7 +16,7 @@ from sqlite3 import Connection, Error, OperationalError, connect
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from fim_private.dp.accountant import SUMS, Reach, Spent
+from fim_private.dp.accountant import COSTS, SUMS, Reach, Spent
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
 from fim_private.ledger.chain import NO_RECORD
 from fim_private.whole_files import put_in_place, staged, sync_folder
@@ -24,11 +24,11 @@ from fim_private.whole_files import put_in_place, staged, sync_folder
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
 # The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit,
-# in 3 their period.
-_FORM = 3
+# in 3 their period, in 4 that their noise is normal.
+_FORM = 4
 # Instead of its form one that was renewed has this. It can be read, and is never written again.
 _CLOSED = -1
-_FORMS = (1, 2, _FORM, _CLOSED)
+_FORMS = (1, 2, 3, _FORM, _CLOSED)
 # For so long it is waited for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds
 _CREATE = "create it with `fim-private budget create`"
@@ -338,10 +338,7 @@ def noted(ledger: str) -> LastSeen | None:
         record = json.loads((folder() / f"{ledger}.json").read_text(encoding="ascii"))
         verified = record["verified"]
         columns = verified["unit_columns"]
-        spent = {
-            _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
-            for reach, sums in verified["reaches"]
-        }
+        spent = {_reach(reach): _sums(written) for reach, written in verified["reaches"]}
         return LastSeen(
             int(record["entries"]),
             record["hash"],
@@ -406,6 +403,12 @@ def _write(name: str, content: str) -> bool:
     except (OSError, OutputError):
         return False
     return True
+
+
+def _sums(written: list[str]) -> dict[str, Fraction]:
+    if len(written) == len(COSTS):  # of an earlier version, which knew no normal noise
+        written = [*written, "1/1"]
+    return dict(zip(SUMS, map(_read, written), strict=True))
 
 
 def _read(text: str) -> Fraction:

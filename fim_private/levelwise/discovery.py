@@ -361,7 +361,7 @@ class NoisyCounts:
         return replace(self, codes=self.codes[:count], level=self.level.at(np.arange(count)))
 
     def beside(self, required: tuple[int, ...], questions: int) -> NoisyCounts:
-        """Return the candidates among these items but for those that all are required to have.
+        """Return the candidates among these items without those that all are required to have.
 
         Args:
             required: The codes of those that are required.
@@ -499,16 +499,29 @@ class NoisyCounts:
             share: The share of the count.
             least: The support of the least itemset that is sought, in units, >= 0.
         """
-        histogram, candidates = self.histogram(pool, histogram_share), len(pool)
+        histogram = self.histogram(pool, histogram_share)
+        bound = self.best_bound(histogram, len(pool), share, least)
+        weights, variance = self.weights(pool, share, bound)
+        return weights, variance, histogram.remaining_weight(bound)
+
+    def best_bound(
+        self, histogram: UnitHistogram, candidates: int, share: Fraction, least: float
+    ) -> int:
+        """Return the norm with the least error from noise and from scaling together.
+
+        Args:
+            histogram: How many candidates units have.
+            candidates: How many candidates there are.
+            share: The share of the count.
+            least: The support of the least itemset that is sought, in units, >= 0.
+        """
 
         def error(bound: int) -> float:
             remaining = histogram.remaining_weight(bound)
             noise = float(self.budget.variance(share, bound, candidates)) / remaining**2
             return noise + (_UNEVEN * (1 - remaining) * least) ** 2
 
-        bound = min((min(bound, candidates) for bound in BOUNDS), key=error)
-        weights, variance = self.weights(pool, share, bound)
-        return weights, variance, histogram.remaining_weight(bound)
+        return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
 
 @dataclass(frozen=True)

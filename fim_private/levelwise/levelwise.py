@@ -159,7 +159,9 @@ def counted_twice(
     count: int,
 ) -> Counted:
     """Return the best candidates of a pool, which is not empty, with their estimates."""
-    weights, variance = noisy.weights(first_pool, recipe.first, recipe.first_bound)
+    weights, variance = noisy.weights(
+        first_pool, recipe.first, _first_bound(noisy, first_pool, levels, recipe, count)
+    )
     first_noise = sqrt(variance)
     ranked, deviations = first_pool.shrunken(weights, variance, levels)
     scales, histogram_share = _scales_by_size(noisy, ranked, recipe.histogram)
@@ -191,6 +193,32 @@ def counted_twice(
     noise[again] = sqrt(variance)
     pool = replace(pool, estimates=estimates)
     return Counted(pool, noise, deviations, clear, first_pool, levels, bool(noisy.required))
+
+
+def _first_bound(
+    noisy: NoisyCounts,
+    pool: CandidatePool,
+    levels: WeightedBySize,
+    recipe: Recipe,
+    count: int,
+) -> int:
+    """Return the squared norm of the first count: the usual one, or more where supports are large.
+
+    Of users, the weights of the levels tell how the support of the last itemset sought compares to
+    that of all candidates, and a histogram how much that is.
+    """
+    usual = min(recipe.first_bound, len(pool))
+    if not recipe.first_histogram:
+        return usual
+    histogram = noisy.histogram(pool, recipe.first_histogram)
+    supports = float((histogram.units * histogram.candidates).sum())
+    sought = min(count * len(pool.rivals), len(pool))
+    last = max(float(np.sort(pool.estimates)[-sought]), 0.0)
+    total = max(float(np.maximum(pool.estimates, 0).sum()), last)
+    least = 0.0
+    if total:
+        least = supports * last / total
+    return max(noisy.best_bound(histogram, len(pool), recipe.first, least), usual)
 
 
 def _unevenness(first: Floats, second: Floats, variances: Floats) -> float:
@@ -307,6 +335,7 @@ class Levelwise(ItemSearch):
         return [
             Step("items", (1,), recipe.items),
             *_level_steps(recipe, self.sought),
+            *[Step("histogram", sizes, share) for share in [recipe.first_histogram] if share],
             Step("first count", sizes, recipe.first),
             Step("histogram", sizes, recipe.histogram),
             Step("second count", sizes, recipe.second),
@@ -547,6 +576,8 @@ class LevelNeeds:
         steps = {"items": item_support}
         if recipe.levels:
             steps["items"] = item_support / _ITEM_PER_SET
+        if run.sought.known.required:  # how often an item is bought says little of these with it
+            del steps["items"]
         pool_sizes = dict(zip(sizes, recipe.pool, strict=True))
         for size, share in enumerate(recipe.levels, start=2):
             candidates = recipe.most_closed

@@ -208,6 +208,11 @@ class Sought:
     keep_all: bool = False
 
     def __post_init__(self) -> None:
+        if self.sizes[0] < 1:
+            raise ParameterError(
+                f"{parameter('size')} counts the items of {parameter('with_items')} too: it must "
+                f"be at least {len(self.known.required) + 1}"
+            )
         if self.sizes[-1] > LARGEST_SIZE:
             raise ParameterError(
                 f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds "
@@ -266,7 +271,9 @@ class Recipe:
         most_paired: How many of them go on to the pairs at most.
         pool: How many candidates are counted first, for each size sought.
         second_pool: How many, of each size or in all, are counted again.
-        first_bound: The squared norm of a unit's weights in the first count.
+        first_bound: The squared norm of a unit's weights in the first count, or the least one.
+        first_histogram: The share for a histogram that says whether a larger norm is better; 0 if
+            none is made.
         own_items: How many items of a unit count where items are found.
         listed_stand_out: From how many σ on the weight of a listed item lets it go on.
         clear_ratio: A candidate this many times as frequent as the last one sought, >= 1, need not
@@ -283,6 +290,7 @@ class Recipe:
     pool: tuple[int, ...]
     second_pool: int
     first_bound: int = 16
+    first_histogram: Fraction = Fraction(0)
     own_items: int = OWN_ITEMS
     listed_stand_out: float = -math.inf
     clear_ratio: Fraction = Fraction(1)
@@ -300,7 +308,8 @@ class Recipe:
     @property
     def second(self) -> Fraction:
         """The share for the second count: what the other steps leave."""
-        return 1 - self.items - sum(self.levels) - self.first - self.histogram
+        counting = self.first_histogram + self.first + self.histogram
+        return 1 - self.items - sum(self.levels) - counting
 
     @classmethod
     def of(cls, sought: Sought) -> Recipe:
@@ -339,6 +348,7 @@ class Recipe:
             pool=pool,
             second_pool=2 * sought.count + 10,
             first_bound=3,
+            first_histogram=Fraction(1, 100),
             own_items=OWN_ITEMS_OF_USER,
         )
 

@@ -422,7 +422,7 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
     """Return the items that are public, and what a release states of the list; None where there is
     none.
 
-    group: the column of the groups that are counted in place of items.
+    group: the column of the groups that are counted instead of items.
 
     The catalogue is what `read_item_list` takes, a release, or the path of a saved one. Raises
     ParameterError for what does not go together, and DataError for a list that cannot be read.

@@ -142,11 +142,11 @@ class LedgerLimit(TypedDict):
     composition: Annotated[
         OptionalText,
         budget(
-            "How releases add up: in zCDP, which allows more of them and needs a δ, or as sums of "
-            "ε and of δ (basic).",
-            "zcdp|basic",
-            values=("zcdp", "basic"),
-            shown="zcdp, where delta is above 0",
+            "How releases add up: as sums of ε and δ (basic), in zCDP, or in Gaussian privacy, "
+            "for normal noise alone. Any allows what one of the three allows, and needs a δ.",
+            "any|basic|zcdp|gaussian",
+            values=("any", "basic", "zcdp", "gaussian"),
+            shown="any; zcdp with --rho; basic without a δ",
         ),
     ]
     dataset: Annotated[

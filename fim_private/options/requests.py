@@ -323,9 +323,9 @@ class AllMineOptions(MineOptions, total=False):
     group: Annotated[
         object,
         public(
-            "With --catalogue-item: the column of groups, such as category, that are counted in "
-            "place of items. Small shops find more of them. Repeat it for several levels: each has "
-            "its own release, all under one budget.",
+            "With --catalogue-item: the column of groups, such as category, that are counted "
+            "instead of items. Small shops find more of them. Repeat it for several levels: each "
+            "has its own release, all under one budget.",
             "COLUMN",
             typed=list[str],
         ),
@@ -424,6 +424,15 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
             "K1,K2,…",
             default=TOP,
             typed=str,
+        ),
+    ]
+    with_items: Annotated[
+        object,
+        planned(
+            "For what goes with this item, which --size counts too. Repeat it for several.",
+            "ITEM",
+            typed=list[str],
+            spelled="--with",
         ),
     ]
     typical_basket: Annotated[

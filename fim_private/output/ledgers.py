@@ -1,11 +1,12 @@
 """Ledgers as text for a screen: the entries, their sums, and how much remains."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 
 from fim_private.display import printable
 from fim_private.dp.cost import least_in_words, most_in_words
-from fim_private.ledger.chain import Composition
-from fim_private.ledger.statement import LIMITING, Statement
+from fim_private.ledger.chain import Composition, Sums
+from fim_private.ledger.statement import Statement
 from fim_private.output.screen import Block, Grid, Screen, bold, dim
 
 # A table of very many entries takes long to draw, and nobody reads it.
@@ -33,14 +34,10 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
     if statement.periods:
         columns = ("period", "spent", "", "left", "more like the last")
         blocks.append(Grid(columns, [*_periods(statement)], text=(0, 2)))
-    blocks.append(Grid(("composition", "limit", "spent", "left"), [*_sums(statement)]))
-    if not terms.rho:
-        blocks.append(dim("Without a δ, releases can only be added up in this way."))
-    else:
-        blocks.append("* This composition limits the releases. The other is shown for comparison.")
-        if terms.composition is Composition.ZCDP and not statement.closed:
-            most = most_in_words(statement.left.epsilon)
-            blocks.append(dim(_NEXT_RELEASE.format(most)))
+    blocks.append(Grid(("composition", "spent", "left", "more like the last"), [*_sums(statement)]))
+    if terms.composition is Composition.ANY:
+        blocks.append(dim(_ANY))
+    blocks.append(statement.repeatable)
     blocks += statement.notes
     if statement.outlook is not None:
         blocks.append(bold(statement.outlook))
@@ -50,9 +47,9 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
 _VERIFIED = (
     "All of it was verified: every entry follows the one before, from the first to the last."
 )
-_NEXT_RELEASE = (
-    "The next release may have an ε of up to {}, if it is charged with ρ = ε²/2. A release with "
-    "--rho is charged with that ρ, and one with Gaussian noise with far less than ε²/2."
+_ANY = (
+    "A release is allowed if one of these has enough left for it. Gaussian composition ends "
+    "with the first release whose noise is not all normal."
 )
 
 
@@ -62,31 +59,37 @@ _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "zcdp_delta": "δ"}
 
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each period: how much is spent, how much remains, and for how much."""
-    loss, _ = LIMITING[statement.terms.composition]
     for name, _, reach in statement.periods:
-        remaining = statement.sums_left(reach)[loss]
-        share = 1 - remaining / statement.terms.limit[loss]
-        bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
+        composition, share = statement.roomiest(reach)
+        bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
-            f"{100 * float(share):.0f} %",
+            f"{100 - 100 * float(share):.0f} %",
             bar,
-            f"{_SIGNS[loss]} {most_in_words(remaining)}",
+            _left(composition, statement.room(reach)),
             f"{statement.more_like_last(reach) or 0:,}",
         )
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
-    """Yield the row of each sum: the limit, how much is spent, and how much remains."""
-    terms, left = statement.terms, statement.sums_left()
-    for composition, names in LIMITING.items():
-        if composition is Composition.ZCDP and not terms.rho:
-            continue
-        mark = "*" if composition is terms.composition else " "
-        for name in names:
-            yield (
-                f"{mark} {composition}, {_SIGNS[name]}",
-                least_in_words(terms.limit[name]),
-                least_in_words(statement.spent[name]),
-                most_in_words(left[name]),
-            )
+    """Yield the row of each composition: what is spent of its sums, and what remains."""
+    room = statement.room()
+    more = dict.fromkeys(statement.terms.limits, "")
+    if statement.entries:
+        more = {name: f"{number:,}" for name, number in statement.more_under().items()}
+    for composition, limit in statement.terms.limits.items():
+        spent = {name: statement.spent[name] for name in limit}
+        left = _left(composition, room)
+        yield (str(composition), _in_words(spent, least_in_words), left, more[composition])
+
+
+def _left(composition: Composition, room: Mapping[Composition, Sums]) -> str:
+    """Return what is left under a composition, in words; it has ended if that is in no room."""
+    if composition not in room:
+        return "ended"
+    return _in_words(room[composition], most_in_words)
+
+
+def _in_words(sums: Sums, written: Callable[[Fraction], str]) -> str:
+    """Return amounts of sums, such as "ε 1, δ 1e-06"."""
+    return ", ".join(f"{_SIGNS[name]} {written(sums[name])}" for name in _SIGNS if name in sums)

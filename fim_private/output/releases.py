@@ -49,6 +49,8 @@ def render_table(
 ) -> str:
     """Return a release as text: the itemsets, what to ask instead, and the guarantee.
 
+    Of rules that go with a basket, nothing but these and the guarantee is shown.
+
     Args:
         release: One, or those of segments or periods.
         screen: Where it is shown.
@@ -57,6 +59,8 @@ def render_table(
         advise: Whether to say what to ask instead. A file is handed on, and has no use for it.
     """
     by_segment, releases, whole = rules or {}, release.by_segment, release.whole
+    if any(segment.choice.basket is not None for segment in by_segment.values()):
+        return screen.render([*_recommended(by_segment), release.guarantee])
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
@@ -152,16 +156,12 @@ def _of_rules(rules: Rules) -> Iterator[Block]:
         yield "Show all with --redundant --max-consequent N."
 
 
-def render_recommended(
-    release: Release | SegmentedRelease, rules: RulesBySegment, screen: Screen
-) -> str:
-    """Return the rules that go with a basket as text, those of each segment under its name."""
-    blocks: list[Block] = []
+def _recommended(rules: RulesBySegment) -> Iterator[Block]:
+    """Yield the rules that go with a basket, those of each segment under its name."""
     for name, segment_rules in rules.items():
         if name:
-            blocks.append(Rule(bold(printable(name)), align="left"))
-        blocks += _of_rules(segment_rules)
-    return screen.render([*blocks, release.guarantee])
+            yield Rule(bold(printable(name)), align="left")
+        yield from _of_rules(segment_rules)
 
 
 def _why_no_more(release: Release) -> str:

@@ -139,8 +139,7 @@ class Advice:
         if self.came_out:
             if self.before is None:
                 return "An itemset then needs less support."
-            factor = f"{self.need / self.before:.2g}"
-            return f"An itemset then needs about {factor} times the support."
+            return f"An itemset then needs about {self.need / self.before:.2g} times the support."
         about = "about " if self.changed.mechanism.composed else ""
         have = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
         subject, compared, of_all = "An itemset", "", ""
@@ -230,9 +229,7 @@ class _Search:
         If something came out, none gives less.
         """
         request, target = self.request, self.request.target
-        tops: list[Changes] = [{}]
-        sizes: list[Changes] = [{}]
-        supports: list[Changes] = [{}]
+        tops, sizes, supports = [Changes()], [Changes()], [Changes()]
         if not self.came_out:
             tops += [{"top": top} for top in _TOPS if top < target.top]
             if not target.rules and target.sizes[0] != 1:
@@ -304,8 +301,7 @@ class _Search:
         target, units = self.request.target, self.units
         before = math.inf if self.before is None else self.before
         if self.came_out:
-            share = self.came_out / target.sought
-            return before * max(math.pow(share, _FALL), _FARTHEST)
+            return before * max(math.pow(self.came_out / target.sought, _FALL), _FARTHEST)
         enough = before
         if changed.target.sizes == target.sizes:
             enough /= _TIMES_LESS
@@ -329,7 +325,7 @@ def _budgets(request: Request) -> list[Changes]:
     budget = request.budget
     name, current = ("epsilon", budget.epsilon) if budget.rho is None else ("rho", budget.rho)
     assert current is not None
-    budgets: list[Changes] = [{}]
+    budgets = [Changes()]
     powers = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(current))))
     for amount in (digit * power for power in powers for digit in (1, 2, 5)):
         if amount <= current:

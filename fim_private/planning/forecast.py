@@ -43,7 +43,7 @@ from fim_private.request.request import Request, request_of
 USUAL_ITEMS = 30.0
 # on how many are listed selections depend by the logarithm alone
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
-_PICKED = frozenset({"exponential", "limited-domain"})
+_PICKED = ("exponential", "limited-domain")
 
 # The columns: the different items of a mean user; how many times as much noise pairs withstand as
 # items do (fitted); the shares of users with the 1st, 5th, 25th and 100th item, and pair.
@@ -78,7 +78,7 @@ _SUMMED_RANKS = 100  # so many ranks stand for all items
 _MEAN_WEIGHT, _WEIGHT_SPREAD = 1.12, 0.19
 # The noise grows by this power of the number of candidates that a user has. The scaling of users
 # who have many moves a support by this share.
-_LOAD_POWER, _UNEVEN = 0.25, 0.027
+_LOAD_POWER, _UNEVEN = 0.25, 0.015
 # Itemsets are lost by this share of the noise over the gap. The noise of selections is this,
 # divided by their rate.
 _LOST, _PICKS_NOISE = 0.78, 0.86
@@ -168,8 +168,7 @@ class Shop:
         gap = last * math.log(earlier / later)
         if sizes[0] > 1:
             gap *= self.pairs_withstand * _LARGER_GAP ** (sizes[0] - 2)
-        load = float(supports.sum()) / self.users
-        return Top(supports[:count], rarest[:count], float(gap), load)
+        return Top(supports[:count], rarest[:count], float(gap), float(supports.sum()) / self.users)
 
 
 def _normal(sigmas: Floats | float) -> Floats:
@@ -465,8 +464,7 @@ class CustomerPlan(TabularPlan):
         """What `row_names` says, and the shares without a list and with one, in words."""
         rows = []
         for relation, shares in self.expected_found.items():
-            columns = map(np.atleast_1d, shares.values())
-            for top, *of_top in zip(self.tops, *columns, strict=True):
+            for top, *of_top in zip(self.tops, *map(np.atleast_1d, shares.values()), strict=True):
                 names = (relation, f"{top:,}")[: len(self.tops)]
                 rows.append((*names, *(f"{100 * share:.0f} %" for share in of_top)))
         return rows

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Unpack, overload
 
-from fim_private.counting.source import UNKNOWN, SizedUniverse, Universe
-from fim_private.display import JsonObject, Table
+from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, SizedUniverse, Universe
+from fim_private.display import JsonObject, Table, item_name
 from fim_private.dp.arguments import (
     exact_fraction,
     flag,
@@ -34,8 +34,10 @@ from fim_private.planning.forecast import (
     plan_customers,
     typical_items,
 )
+from fim_private.reading.labels import Item, in_label_order
 from fim_private.request.allocation import plan_of
 from fim_private.request.groups import Promise, PublicFacts, Target, range_of
+from fim_private.request.itemsets import items_asked
 from fim_private.request.request import (
     Request,
     listed,
@@ -108,6 +110,8 @@ class Plan(TabularPlan):
     max_baskets: int | None
     max_rank: int | None
     confidence: float
+    with_items: tuple[Item, ...] = ()
+    by_user: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -173,7 +177,9 @@ class Plan(TabularPlan):
     def sought(self) -> str:
         """What is to be found, in words."""
         itemset = "an itemset" if self.tops == (1,) else "one of many itemsets"
-        return f"{itemset} of {self.size}"
+        names = " and ".join(map(item_name, self.with_items))
+        having = f" with {names}" if names else ""
+        return f"{itemset} of {self.size}{having}"
 
     @property
     def title(self) -> str:
@@ -182,7 +188,8 @@ class Plan(TabularPlan):
         if self.units is not None:
             among = f" among {of_units(self.units)}"
         if self.typical_basket is not None:
-            baskets = f", baskets of {self.typical_basket:g} items"
+            kind = "users" if self.by_user else "baskets"
+            baskets = f", {kind} of {self.typical_basket:g} items"
         return (
             f"What it takes to find {self.sought}{among} with "
             f"{percent(100 * self.confidence)} probability "
@@ -193,7 +200,7 @@ class Plan(TabularPlan):
     @property
     def gains(self) -> list[Marked]:
         """What would find more if units are users: a list of all items, or groups of products."""
-        if self.universe_size is not None or not self.delta:
+        if self.universe_size is not None or not self.delta or self.with_items:
             return []
         request = request_of(
             by_user=True,
@@ -262,7 +269,9 @@ class Plan(TabularPlan):
         # For several, those that pick with a budget of their own each need about `top` times what
         # they need for one; so do all where they are to be purely private, and then those that are
         # not worse are there as well.
-        specs = registry.MECHANISMS.values()
+        specs = [*registry.MECHANISMS.values()]
+        if self.with_items:
+            return [spec for spec in specs if spec.composed]
         if top == 1:
             return [spec for spec in specs if not spec.composed or self.typical_basket is not None]
         return [
@@ -336,10 +345,11 @@ class Plan(TabularPlan):
         if self.universe_size is not None and spec.universe is not UniverseNeed.UNKNOWN:
             universe = SizedUniverse(self.universe_size, is_listed=True)
         supports_share = spec.supports_share(self.neighbors) if self.supports else Fraction(0)
+        required = tuple(range(len(self.with_items)))
         return Request(
-            Target(self.sizes, top, self.union),
+            Target(self.sizes, top, self.union, known=replace(NOTHING_KNOWN, required=required)),
             PublicFacts(universe, self.max_rank, self.max_basket, self.max_baskets),
-            Promise.of(vars(self)),
+            Promise.of(vars(self), by_user=self.by_user),
             spec,
             supports_share=supports_share,
         )
@@ -366,7 +376,9 @@ class Plan(TabularPlan):
             )
         needed = of_units(best.required_support)
         if best.required_share is not None:
-            needed = f"{support} of {of_units(self.units)} ({percent(best.required_share)})"
+            needed = (
+                f"{support} of {of_units(self.units)} ({percent(round(best.required_share, 1))})"
+            )
         reason = (
             f"{best.name}: {spec.description}. An itemset of {self.size} is found with "
             f"{chance} probability once {needed} have it"
@@ -472,7 +484,8 @@ def plan(
     """
     values = filled("plan", PlanOptions, parameters)
     promise = Promise.of(values)
-    if user_items is not None:
+    with_items = in_label_order(items_asked("with_items", values["with_items"]))
+    if user_items is not None and not with_items:
         return plan_customers(user_items, values, _numbers_of(values["top"]))
     sizes = parse_sizes(values["size"])
     union = flag("union", values["union"])
@@ -480,7 +493,14 @@ def plan(
         raise ParameterError(
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
+    if user_items is not None:
+        values["typical_basket"] = user_items
     basket = values["typical_basket"]
+    if with_items and basket is None:
+        raise ParameterError(
+            f"{parameter('with_items')} needs {parameter('typical_basket')}, a guess of how many "
+            f"items a basket has, or {parameter('user_items')}"
+        )
     planned = Plan(
         size=range_of(sizes),
         top=_numbers_of(values["top"]),
@@ -496,6 +516,8 @@ def plan(
         max_basket=public_number("max_basket", values),
         max_baskets=public_number("max_baskets", values),
         max_rank=public_number("max_rank", values),
+        with_items=with_items,
+        by_user=user_items is not None,
     )
     _check_public(planned, sizes[-1])
     how_to_list = f"{parameter('universe_size')}, how many it has"

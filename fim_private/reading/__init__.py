@@ -14,8 +14,7 @@ values               Arrow to numpy, and what stands for no value, or for true a
 labels               Item labels to codes, and the vocabulary.
 locations            Where purchases are: a path, an address, a database, or an object in memory.
 files                Paths, addresses, patterns and standard input, to files; their errors.
-text                 Text: FIMI, SPMF, CSV.
-json_lines           JSON Lines: an object a line.
+text                 Text: FIMI, SPMF, CSV, and JSON Lines.
 other_readings       What else a text may be; titles above tables; cells with lists of items.
 record_batches       Anything that arrives as Arrow record batches.
 sources              What a path or an address stands for: Parquet, Arrow, Excel, several files as
@@ -28,8 +27,8 @@ grouping             The compiled loops that bring rows together to baskets and 
 portable_grouping    The same in numpy, where there was no compiler.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
-date_columns         Which columns of a table hold times, and how these are written.
-inspection           What would be read of a source, and how, for the eyes of whoever has it.
+inspection           What would be read of a source, and how, for the eyes of whoever has it; which
+                     columns hold times.
 """
 
 from fim_private.reading.purchases import read_catalogue, read_transactions

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -15,8 +15,23 @@ from fim_private.reading.where import Condition, columns_of
 
 # What the name of a column suggests that is in it. A suggestion only: nothing is read by it.
 
+
+def _suggests(*patterns: str) -> Callable[[str], bool]:
+    """Return what tells whether the letters of a name fit any of some patterns."""
+    fitting = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+    # once: there may be a million names
+    def fits(name: str) -> bool:
+        letters = name.casefold()
+        if not letters.isascii():  # without accents
+            letters = unicodedata.normalize("NFKD", letters)
+        return fitting.fullmatch(re.sub(r"[^a-z]", "", letters)) is not None
+
+    return fits
+
+
 _NUMBER = "(id|no|nr|num|number|key|code|nummer)?"
-_USER = re.compile(
+_USER = (
     # What ends so counts or describes customers, and is not theirs.
     r"(?!.*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?\Z)"
     r"((shop|store|loyalty|anonymous|unique)?"
@@ -24,37 +39,45 @@ _USER = re.compile(
     r"(card|account|unique|hashed)?(id|no|nr|num|number|key|code|nummer|hash|ref|name|email)?"
     r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
 )
-_BASKET = re.compile(
+_BASKET = (
     r"(?!t\Z)(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
     r"|bestellung|bestell|beleg|bon|rechnung|rechnungs)s?" + _NUMBER
 )
-_ITEM = re.compile(
+_ITEM = (
     r"(line)?(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
     r"|artikel|produkt|ware|bezeichnung"
     r"|description|descr|name|title)(id|no|nr|num|number|key|code|name|names|descr|description|title)?"
 )
-_ITEM_NAME = re.compile(
-    r".*(description|descr|name|names|title|bezeichnung)|(line)?(item|product|article|artikel|produkt)s?"
-)
-_CATEGORY = re.compile(
-    r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?"
-)
-_QUANTITY = re.compile(
+# Each tells whether a column looks by its name like
+suggests_user = _suggests(_USER)  # a customer's id; customer_count is none
+suggests_basket = _suggests(_BASKET)  # a basket's id, such as order_id
+suggests_item = _suggests(_ITEM)  # items, such as product_name
+suggests_quantity = _suggests(  # a quantity, such as Qty
     r".*(quantity|qty|quantite|cantidad|quantita)(sold|ordered)?|units(sold)?|(menge|stuck|anzahl|antal)[a-z]*"
 )
-_OTHER = re.compile(
-    r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
-    r"(id|no)?"
+suggests_another_date = _suggests(  # another date than of a purchase, such as date_of_birth
+    r".*(birth(date|day|dt)?|weekday|week|holiday|update|dateofbirth|geburtstag|feiertag)|(.*(updated|deleted))(at|on|ts|dt)?"
 )
-_DATE = re.compile(
+# Tells whether a text looks like the name of a column of purchases, not like an item.
+suggests_a_column = _suggests(
+    _USER,
+    _BASKET,
+    _ITEM,
+    r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
+    r"(id|no)?",
+)
+_is_item_name = _suggests(
+    r".*(description|descr|name|names|title|bezeichnung)|(line)?(item|product|article|artikel|produkt)s?"
+)
+_is_category = _suggests(
+    r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?"
+)
+_is_date = _suggests(
     r"(.*(date|datum|fecha|timestamp|day|tag|datetime)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
     r"|(order|invoice|transaction|trans|purchase|sale|sales|visit|trip|t)?(dt|ts|dat))"
 )
-_OTHER_DATE = re.compile(
-    r".*(birth(date|day|dt)?|weekday|week|holiday|update|dateofbirth|geburtstag|feiertag)|(.*(updated|deleted))(at|on|ts|dt)?"
-)
 # the last of several words of a name, such as order_ts and sold_at
-_DATE_WORDS = frozenset(("dt", "ts", "at"))
+_DATE_WORDS = ("dt", "ts", "at")
 
 # The index of pandas and R, and what people and spreadsheets call it.
 _ROW_NUMBER = re.compile(
@@ -67,43 +90,12 @@ def suggests_date(name: str) -> bool:
     """Tell whether a column looks by its name like when a purchase was, such as order_date."""
     words = re.findall(r"[a-z]+", name.casefold())
     is_marked = len(words) > 1 and words[-1] in _DATE_WORDS
-    return (is_marked or _fits(name, _DATE)) and not suggests_another_date(name)
-
-
-def suggests_another_date(name: str) -> bool:
-    """Tell whether a column looks by its name like another date, such as date_of_birth."""
-    return _fits(name, _OTHER_DATE)
-
-
-def suggests_user(name: str) -> bool:
-    """Tell whether a column looks by its name like a customer's id; customer_count is none."""
-    return _fits(name, _USER)
-
-
-def suggests_basket(name: str) -> bool:
-    """Tell whether a column looks by its name like a basket's id, such as order_id."""
-    return _fits(name, _BASKET)
-
-
-def suggests_item(name: str) -> bool:
-    """Tell whether a column looks by its name like items, such as product_name."""
-    return _fits(name, _ITEM)
-
-
-def suggests_quantity(name: str) -> bool:
-    """Tell whether a column looks by its name like a quantity, such as Qty."""
-    return _fits(name, _QUANTITY)
+    return (is_marked or _is_date(name)) and not suggests_another_date(name)
 
 
 def suggests_row_number(name: str) -> bool:
     """Tell whether a column looks by its name like row numbers, which programs often add."""
-    letters = re.sub(r"[^a-z0-9#]", "", name.casefold())
-    return _ROW_NUMBER.fullmatch(letters) is not None
-
-
-def suggests_a_column(name: str) -> bool:
-    """Tell whether a text looks like the name of a column of purchases, not like an item."""
-    return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
+    return _ROW_NUMBER.fullmatch(re.sub(r"[^a-z0-9#]", "", name.casefold())) is not None
 
 
 def suggested(names: Sequence[str]) -> list[list[str]]:
@@ -154,8 +146,8 @@ def likely_options(names: Sequence[str]) -> OptionValues:
 
 def _best_item(names: Sequence[str]) -> str:
     """Return the column to mine first: of products, not categories, and of names, not codes."""
-    products = [name for name in names if not _fits(name, _CATEGORY)] or names
-    named = [name for name in products if _fits(name, _ITEM_NAME)]
+    products = [name for name in names if not _is_category(name)] or names
+    named = [name for name in products if _is_item_name(name)]
     return (named or products)[-1]
 
 
@@ -173,15 +165,6 @@ def _named_role(name: str, columns: str | list[str]) -> str:
     if isinstance(columns, str):
         return f"{parameter(name)}={columns!r}"
     return f"{parameter(name)} {' and '.join(map(repr, columns))} together"
-
-
-def _fits(name: str, *patterns: re.Pattern[str]) -> bool:
-    # once: there may be a million names
-    letters = name.casefold()
-    if not letters.isascii():  # without accents
-        letters = unicodedata.normalize("NFKD", letters)
-    letters = re.sub(r"[^a-z]", "", letters)
-    return any(pattern.fullmatch(letters) for pattern in patterns)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -217,10 +200,10 @@ class Column:
 
     name: str
     kind: str  # its type, for error messages
-    is_list: bool = False  # of items
-    is_nested: bool = False  # lists, structs or maps
-    is_number: bool = False  # numbers or booleans
-    is_apart: bool = False  # no column of items unless it is named
+    is_list: bool  # of items
+    is_nested: bool  # lists, structs or maps
+    is_number: bool  # numbers or booleans
+    is_apart: bool  # no column of items unless it is named
 
     @property
     def is_boolean(self) -> bool:
@@ -247,17 +230,17 @@ class Roles:
     form: InputForm | None  # long, wide or one-hot; None for a column of lists
     # the columns of items: one for lists, for long one or several that name an item together
     values: tuple[str, ...]
-    basket: tuple[str, ...] = ()
-    user: str | None = None
-    missing_user: str | None = None
-    where: Condition | None = None
-    by: Segments | None = None
-    times: Times | None = None
-    parts: Segments | None = None  # the segments, or periods, that have a release each
-    split: str | None = None
-    fold_case: bool = False
+    basket: tuple[str, ...]
+    user: str | None
+    missing_user: str | None
+    where: Condition | None
+    by: Segments | None
+    times: Times | None
+    parts: Segments | None  # the segments, or periods, that have a release each
+    split: str | None
+    fold_case: bool
     # whether the form was asked for; in one-hot any number above 0 is then an item's, else an id's
-    is_named: bool = False
+    is_named: bool
 
     @property
     def items_name(self) -> str:

@@ -36,11 +36,7 @@ def first_of_unit(items: Int32, bounds: Int64, count: int) -> Mask:
 
 
 def drawn_baskets(
-    items: Int32,
-    offsets: Int64,
-    unit_offsets: Int64,
-    digest_of: Callable[[int], bytes],
-    count: int,
+    items: Int32, offsets: Int64, unit_offsets: Int64, digest_of: Callable[[int], bytes], count: int
 ) -> Mask:
     """Return which baskets count if no unit may have more than count >= 1: (baskets,).
 

@@ -49,11 +49,9 @@ IbisTable = Any
 
 _SQLITE_START = b"SQLite format 3\0"
 # The types of values that are read as they are.
-_PLAIN = re.compile(r"u?int\d+|(half)?float|double|bool|string|binary|(date|timestamp).*")
+_PLAIN = r"u?int\d+|(half)?float|double|bool|string|binary|(date|timestamp).*"
 # How a query begins, behind comments and parentheses.
-_SELECT = re.compile(
-    r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE
-)
+_SELECT = r"(?si)(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b"
 
 # What the five letters that a database gives for an error mean, or the name that its driver gives
 # it, as far as there is something to do about it.
@@ -114,7 +112,7 @@ def check_query(source: Source, query: object, name: str = "query") -> None:
             f"a database needs {parameter(name)}: a select that gives one row per item, such as "
             f"'select {example}'"
         )
-    if not isinstance(query, str) or _SELECT.match(query) is None:
+    if not isinstance(query, str) or re.match(_SELECT, query) is None:
         raise ParameterError(
             f"{parameter(name)} must be a single select, as text, and nothing else"
         )
@@ -256,7 +254,7 @@ def _kind(field: pa.Field) -> pa.DataType:
     values = field.type
     while is_list_type(values):
         values = values.value_type
-    if _PLAIN.fullmatch(str(values)):
+    if re.fullmatch(_PLAIN, str(values)):
         return field.type
     return pa.string()
 
@@ -336,10 +334,7 @@ def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Back
 
     # For data that do not fit in memory.
     folder = tempfile.TemporaryDirectory(prefix="fim-private-", ignore_cleanup_errors=True)
-    settings = {
-        "temp_directory": stack.enter_context(folder),
-        "preserve_insertion_order": "false",
-    }
+    settings = {"temp_directory": stack.enter_context(folder), "preserve_insertion_order": "false"}
     if memory.given:
         settings["memory_limit"] = f"{memory.most}B"
     else:
@@ -362,7 +357,6 @@ def _counting_postgresql(source: Database) -> Backend:
     import psycopg
 
     try:
-        connection = psycopg.connect(source.text, autocommit=True)
-        return ibis.postgres.from_connection(connection)
+        return ibis.postgres.from_connection(psycopg.connect(source.text, autocommit=True))
     except psycopg.Error:
         raise _unreachable(source) from None

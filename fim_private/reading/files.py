@@ -26,17 +26,16 @@ from fim_private.reading.options import not_utf8
 # -------------------- errors
 
 # What reading raises that says by its type what is wrong; the first that fits.
-_MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
-    (FileNotFoundError, "does not exist; check the path"),
-    (NotADirectoryError, "does not exist: what stands before its last slash is no folder"),
-    (IsADirectoryError, "is a folder; name one file in it"),
-    (PermissionError, "may not be read by this user; check its permissions"),
-    (UnicodeEncodeError, "is no path: it has a character that no file name has"),
-    (
-        pa.ArrowNotImplementedError,
-        ("has a column of a type that cannot be read; convert it to strings or integers"),
+_MEANINGS = {
+    FileNotFoundError: "does not exist; check the path",
+    NotADirectoryError: "does not exist: what stands before its last slash is no folder",
+    IsADirectoryError: "is a folder; name one file in it",
+    PermissionError: "may not be read by this user; check its permissions",
+    UnicodeEncodeError: "is no path: it has a character that no file name has",
+    pa.ArrowNotImplementedError: (
+        "has a column of a type that cannot be read; convert it to strings or integers"
     ),
-)
+}
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how
 # long its parts are, and so does a damaged one.)
@@ -73,7 +72,7 @@ def file_errors(name: str) -> Iterator[None]:
 
 def _problem_of(error: BaseException, name: str) -> str | None:
     """Return what an error says of a file that cannot be read; None for an error of the program."""
-    for kind, meaning in _MEANINGS:
+    for kind, meaning in _MEANINGS.items():
         if isinstance(error, kind):
             return meaning
     if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
@@ -134,7 +133,7 @@ _OTHERS = {
     rb"\xfd7zXZ|\x28\xb5\x2f\xfd|\x04\x22\x4d\x18": "compressed by xz, zstd or lz4",
     b"Obj\x01|ORC|\x89HDF": "Avro, ORC or HDF5",
 }
-_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
+_TAG = rb"\s*<[A-Za-z][^<>,;|\t]*>"  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
 _OTHER_SUFFIXES = {
     ".arff": "ARFF, the format of Weka",
@@ -172,8 +171,7 @@ class File:
     def open(self) -> AbstractContextManager[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
         if self.pipe is None or self.compression is not None:
-            stream: AbstractContextManager[BinaryIO] = self.native()
-            return stream
+            return self.native()  # type: ignore[no-any-return]
         if str(self.path) == "-":
             return nullcontext(self.pipe)
         return self.pipe
@@ -234,11 +232,11 @@ def open_file(file: File, *, as_text: bool = False) -> File:
         raise DataError(
             f"{file.name} is no {suffix} file, for it begins otherwise; check how it was written"
         )
-    problem = (
+    raise unclear(
         f"{file.name} has no form that can be read; those are {READABLE}; "
-        f"for text with another ending give {parameter('input_format')}"
+        f"for text with another ending give {parameter('input_format')}",
+        {},
     )
-    raise unclear(problem, {})
 
 
 def _suffix_and_compression(path: Path, start: bytes) -> tuple[str, str | None]:
@@ -278,7 +276,7 @@ def _refuse_others(start: bytes, name: str) -> None:
     if not start:
         raise empty(name)
     form = _first(_OTHERS, start)
-    if form is None and _TAG.match(start):
+    if form is None and re.match(_TAG, start):
         form = "XML"
     if form is not None:
         raise not_read(name, form)
@@ -317,7 +315,7 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
 # -------------------- folders, patterns and object stores: their names alone say which files
 
 # A folder such as year=2024, and that of a missing value, by Hive and all who followed it.
-_PARTITION = re.compile("(?:^|/)([^/=]+)=(?:__HIVE_DEFAULT_PARTITION__|([^/]*))(?=/)")
+_PARTITION = "(?:^|/)([^/=]+)=(?:__HIVE_DEFAULT_PARTITION__|([^/]*))(?=/)"
 
 
 # Gives the names in a folder, and whether each is a folder.
@@ -445,5 +443,5 @@ def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
 
 def _partitions(file: str, base: str) -> dict[str, str]:
     """Return the columns that the folders below a base say, with their values; "" for no value."""
-    folders = _PARTITION.findall(file.removeprefix(base))
+    folders = re.findall(_PARTITION, file.removeprefix(base))
     return {unquote(name): unquote(value) for name, value in folders}

@@ -36,13 +36,7 @@ from fim_private.reading.record_batches import (
     table_source,
 )
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import (
-    arrow_of,
-    integer_or_text,
-    is_missing,
-    offsets_of,
-    shown_type,
-)
+from fim_private.reading.values import arrow_of, integer_or_text, is_missing, offsets_of, shown_type
 
 # What pandas, polars and others hand over: nothing is imported for its types.
 PandasFrame = Any
@@ -61,9 +55,9 @@ _BARE_PLAN = re.compile(
     r"PROJECT \*/[0-9]+ COLUMNS(\nESTIMATED ROWS: [0-9]+)?\s*"
 )
 # How DuckDB begins the query of a relation that is a file, or several, and nothing else.
-_FILE_RELATION = re.compile(r"SELECT \* FROM (parquet_scan|read_parquet|read_csv|read_csv_auto)\(")
+_FILE_RELATION = r"SELECT \* FROM (parquet_scan|read_parquet|read_csv|read_csv_auto)\("
 # How DuckDB begins the plan of a relation that reads a table of its own.
-_TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
+_TABLE_PLAN = r"(?i)\W*seq[ _]scan\b"
 
 
 def may_be_query(source: InMemory) -> bool:
@@ -93,9 +87,9 @@ def may_be_query(source: InMemory) -> bool:
 def _is_bare_relation(relation: Relation) -> bool:
     if relation.type == "TABLE_RELATION":
         # tables of an attached database may be its views
-        return _TABLE_PLAN.match(relation.explain()) is not None
+        return re.match(_TABLE_PLAN, relation.explain()) is not None
     is_subquery = relation.type == "SUBQUERY_RELATION"
-    return is_subquery and _FILE_RELATION.match(relation.sql_query()) is not None
+    return is_subquery and re.match(_FILE_RELATION, relation.sql_query()) is not None
 
 
 def read_object(source: InMemory, options: Reading) -> Transactions:
@@ -118,8 +112,7 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         if not is_list_type(array.type):
             kind = shown_type(array.type)
             raise DataError(f"each basket must be a collection of items, not {kind}")
-        starts = range(0, len(array), size)
-        slices = (array.slice(start, size).combine_chunks() for start in starts)
+        slices = (array.slice(start, size).combine_chunks() for start in range(0, len(array), size))
         return _read_lists(slices, "array", options)
     _refuse_near_misses(data)
     if isinstance(data, Iterable) and not isinstance(data, bytes):
@@ -409,7 +402,6 @@ def _duckdb_errors() -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
-        name = type(error).__name__
         raise DataError(
-            f"the relation cannot be read ({name}); run it yourself to see why"
+            f"the relation cannot be read ({type(error).__name__}); run it yourself to see why"
         ) from None

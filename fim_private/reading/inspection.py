@@ -8,17 +8,16 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import filterfalse, islice, pairwise
+from itertools import chain, filterfalse, islice, pairwise
 from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fim_private.display import in_braces
 from fim_private.errors import (
@@ -35,19 +34,20 @@ from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
-from fim_private.reading.date_columns import DateColumn, date_columns, format_to_say
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import MemoryLimit, limit_memory
+from fim_private.reading.memory import LONG_ROWS, MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
+from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, text_table
+from fim_private.reading.times import TimeFormat, moment_of, usual_formats_of
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import is_missing
-from fim_private.reading.where import column_text, columns_of, where_of
+from fim_private.reading.values import Int64, is_missing
+from fim_private.reading.where import column_text, columns_of, compares_times, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
@@ -142,7 +142,7 @@ class Inspection:
             "form": self.read_as.form,
             "delimiter": self.read_as.delimiter,
             "encoding": self.read_as.encoding,
-            "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
+            "columns": [*map(asdict, self.columns)],
             "rows": self.rows,
             "baskets": self.baskets,
             "users": self.users,
@@ -151,13 +151,13 @@ class Inspection:
             "items_per_user": self.items_per_user,
             "basket_lengths": self.basket_lengths,
             "examples": {
-                "baskets": [*map(list, self.example_baskets)],
-                "items": list(self.example_items),
-                "last_rows": [*map(list, self.last_rows)],
+                "baskets": self.example_baskets,
+                "items": self.example_items,
+                "last_rows": self.last_rows,
             },
             "options": self.options,
-            "guessed": list(self.guessed),
-            "notes": list(self.notes),
+            "guessed": self.guessed,
+            "notes": self.notes,
             "call": self.call,
         }
 
@@ -176,7 +176,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     named = _named(all_options)
     with limit_memory(MemoryLimit.of(all_options["max_memory"])):
         attempt = _Attempt(location, named, {})
-        attempt = replace(attempt, named=named | format_to_say(named, attempt.times()))
+        attempt = replace(attempt, named=named | attempt.time_format())
         seen = attempt.read()
         if _COLUMNS.isdisjoint(attempt.named):
             seen = seen.with_customers()
@@ -273,9 +273,43 @@ class _Attempt:
         return _EMPTY
 
     def times(self) -> Iterator[DateColumn]:
-        """Yield the columns of times of the table."""
+        """Yield the columns of times of the table, by their types or by their first values."""
         with _while_readable:
-            yield from date_columns(self.table)
+            table = self.table
+            names = list(dict.fromkeys(table.schema.names))
+            first_values = dict(zip(names, next(table.values(names, SAMPLE), []), strict=False))
+            for column in table.columns():
+                name = column.name
+                is_unlikely = columns.suggests_another_date(name)
+                is_unlikely |= column.is_number and not columns.suggests_date(name)
+                if is_unlikely or column.is_list or column.is_nested or name not in first_values:
+                    continue
+                texts = _bare_texts(first_values[name][:SAMPLE].to_pylist())
+                if texts:
+                    yield from _of_texts(table, name, texts)
+
+    def time_format(self) -> dict[str, str]:
+        """Return the option that says how the times are written that are read, if one is needed.
+
+        Raises DataError if two formats fit.
+        """
+        where, names = where_of(self.named.get("where")), []
+        if compares_times(where):
+            names = columns_of(where)
+        if self.named.get("time") is not None:
+            names.append(str(self.named["time"]))
+        if not names or self.named.get("time_format") is not None:
+            return {}
+        for column in self.times():
+            if column.name not in names or not column.formats:
+                continue
+            if len(column.formats) > 1:
+                raise DataError(
+                    f"column {column.name!r} fits both {column.listed(' and ')}: say with "
+                    f"{parameter('time_format')} which is right"
+                )
+            return {"time_format": column.formats[0].text}
+        return {}
 
     def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
@@ -364,7 +398,7 @@ class _Seen:
         return self.data.read_as or ReadAs(self.attempt.source.shown, "lists")
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Int64:
         """The number of baskets that have each item: (items,)."""
         return np.bincount(self.data.items, minlength=len(self.data.vocabulary))
 
@@ -432,7 +466,7 @@ class _Seen:
             items_per_user=items_per_user,
         )
 
-    def baskets(self, ends: NDArray[np.int64]) -> Iterator[Sequence[Item]]:
+    def baskets(self, ends: Int64) -> Iterator[Sequence[Item]]:
         """Yield the first items of the baskets between offsets."""
         for start, end in pairwise(ends.tolist()):
             codes = self.data.items[start:end][:EXAMPLE_ITEMS]
@@ -613,7 +647,7 @@ def _as_text(value: object) -> str:
     return text
 
 
-def _summary(lengths: NDArray[np.int64]) -> dict[str, float]:
+def _summary(lengths: Int64) -> dict[str, float]:
     """Return the least, median, mean and largest of the lengths of baskets; all 0 for none."""
     if not len(lengths):
         lengths = np.zeros(1, dtype=np.int64)
@@ -665,3 +699,95 @@ def _larger_baskets(read_as: ReadAs) -> str:
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
     return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase."
+
+
+# -------------------- which columns hold times, and how these are written
+
+_MOST_MISSING = 10  # one in so many values of a column of times may be no time
+_DAY = 86_400 * 10**6
+_LISTED = 3
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of times.
+
+    Attributes:
+        name: Its name.
+        formats: How its texts may be written, if `mine` must know it; several if all fit equally.
+        fits_all: Whether every value is a time.
+        example: A month that it has, such as 2026-11.
+    """
+
+    name: str
+    formats: Sequence[TimeFormat]
+    fits_all: bool
+    example: str
+
+    def __str__(self) -> str:
+        time, time_format = f"{parameter('time')} {self.name!r}", parameter("time_format")
+        if len(self.formats) > 1:
+            return (
+                f"Column {self.name!r} holds times, and all of them fit {self.listed(' or ')}: "
+                f"look which is right, and say it with {time_format}, beside {time}."
+            )
+        if self.formats:
+            time = f"{time} {time_format} {self.formats[0].text!r}"
+        text = (
+            f"Column {self.name!r} holds times: {time} and {parameter('period')} {self.example} "
+            f"read one period."
+        )
+        if not self.fits_all:
+            text += f" Some rows have none: {parameter('missing_time')} 'drop' leaves them out."
+        return text
+
+    def listed(self, conjunction: str) -> str:
+        """Return its formats for a message."""
+        return conjunction.join(repr(time_format.text) for time_format in self.formats)
+
+
+def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> Iterator[DateColumn]:
+    """Yield a column of texts, or of whole numbers, if it holds times.
+
+    All rows are read only if its first values, texts, fit several formats.
+    """
+    likely: Sequence[TimeFormat | None] = [None]  # in ISO 8601, or a day with dots
+    enough = len(texts) - len(texts) // _MOST_MISSING
+    # 20260131 may be an id
+    may_be_dates = columns.suggests_date(name) or not all(map(str.isdigit, texts))
+    if may_be_dates and len(_moments(texts, None)) < enough:
+        with_digits = [text for text in texts if any(map(str.isdigit, text))]
+        likely = _best(chain.from_iterable(map(usual_formats_of, with_digits[:_LISTED])), texts)
+    if not likely or len(_moments(texts, likely[0])) < enough:
+        return
+    values = texts
+    if len(likely) > 1:
+        arrays = (array.unique().to_pylist() for [array] in table.values([name], LONG_ROWS))
+        values = list(dict.fromkeys(chain.from_iterable(map(_bare_texts, arrays))))
+        likely = _best(likely, values)
+        if len({tuple(_moments(values, time_format)) for time_format in likely}) == 1:
+            likely = likely[:1]
+    fits_all = len(_moments(values, likely[0])) == len(values)
+    month = period_at("month", max(_moments(texts, likely[0])) // _DAY).name
+    yield DateColumn(name, [*filter(None, likely)], fits_all, month)
+
+
+def _best(formats: Iterable[TimeFormat | None], texts: Sequence[str]) -> list[TimeFormat | None]:
+    """Return the formats that fit the most of some texts."""
+    fits = {time_format: len(_moments(texts, time_format)) for time_format in formats}
+    most = max(fits.values(), default=0)
+    return [time_format for time_format, fit in fits.items() if fit == most]
+
+
+def _moments(texts: Iterable[str], time_format: TimeFormat | None) -> list[int]:
+    """Return the times that texts say, in microseconds since 1970."""
+    moments = (moment_of(text, time_format) for text in texts)
+    return [moment for moment in moments if moment is not None]
+
+
+def _bare_texts(values: Iterable[object]) -> list[str]:
+    return [
+        str(value).strip()
+        for value in values
+        if not isinstance(value, list) and not is_missing(value)
+    ]

@@ -12,7 +12,6 @@ from itertools import chain, count
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyarrow import Array, DataType, types
 
 from fim_private.errors import DataError
@@ -21,6 +20,9 @@ from fim_private.reading.values import (
     LEAST_TEXT,
     MISSING_TEXTS,
     PRINTED_INTEGER,
+    Int32,
+    Int64,
+    Mask,
     arrow_of,
     arrow_strings,
     decoded,
@@ -41,9 +43,10 @@ except ImportError:  # built without a compiler
 
 Item = int | str
 
-Codes = NDArray[np.int32]
+Codes = Int32
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
 _TEXT_TYPE = re.compile(r"(large_)?(string|binary)(_view)?|fixed_size_binary\[[0-9]+\]")
+_LIST_TYPE = re.compile(r"((large_)?list(_view)?|fixed_size_list)<")
 _TABLE_ENTRY = 16  # about how many bytes a label takes beside its text: an entry of a table
 
 
@@ -58,7 +61,7 @@ class Vocabulary:
     ascending, and none an integer in print.
     """
 
-    integers: NDArray[np.int64]
+    integers: Int64
     strings: Array
 
     def __repr__(self) -> str:
@@ -75,7 +78,7 @@ class Vocabulary:
             return int(self.integers[code])
         return str(self.strings[code - len(self.integers)].as_py())
 
-    def only(self, stay: NDArray[np.bool_]) -> Vocabulary:
+    def only(self, stay: Mask) -> Vocabulary:
         """Return some of the labels: (len(self),) bool."""
         count = len(self.integers)
         return Vocabulary(self.integers[stay[:count]], self.strings.filter(arrow_of(stay[count:])))
@@ -192,7 +195,7 @@ class Labels:
             place = np.where(null_mask(values.indices), -1, place.astype(np.int64))
         return np.take(codes, place)
 
-    def encode_lists(self, values: Array | Collection[object]) -> tuple[NDArray[np.int64], Codes]:
+    def encode_lists(self, values: Array | Collection[object]) -> tuple[Int64, Codes]:
         """Return the length of each list, (n,), and the provisional codes of their values.
 
         A null is an empty list. values: (n,) Arrow array of lists, or Python collections. Raises
@@ -267,8 +270,7 @@ class Labels:
                 return whole
         texts = as_texts(labels, self.where)
         if self.fold_case:
-            small = [text and folded(text) for text in texts.to_pylist()]
-            texts = pa.array(small, pa.string())
+            texts = pa.array([text and folded(text) for text in texts.to_pylist()], pa.string())
         return integers_as_printed(texts)
 
     def _of_objects(self, values: Collection[object]) -> Codes:
@@ -320,8 +322,7 @@ def as_printed(values: Array) -> Array:
 
 def is_list_type(kind: DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
-    views = (pa.ListViewType, pa.LargeListViewType)
-    return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType, *views))
+    return _LIST_TYPE.match(str(kind)) is not None
 
 
 def is_text_type(kind: DataType) -> bool:
@@ -337,8 +338,10 @@ def _label_errors(kind: DataType, where: str) -> Iterator[None]:
     except pa.ArrowException:
         if is_text_type(kind):
             raise not_utf8(where) from None
-        problem = "which cannot be labels; make them strings or integers"
-        raise DataError(f"{where} has items of type {shown_type(kind)}, {problem}") from None
+        raise DataError(
+            f"{where} has items of type {shown_type(kind)}, which cannot be labels; make them "
+            f"strings or integers"
+        ) from None
 
 
 def as_texts(values: Array, where: str = "the table") -> Array:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_ADDRESS = r"(?s)([A-Za-z][A-Za-z0-9+.-]+)://(.*)"
 _DATABASES = ("postgresql", "postgres", "sqlite")
 # The parameters of an address that may be shown. Any other may hold a key or a password.
 _SHOWN = "dbname host port region scheme service sslmode user endpoint_override mode"
@@ -132,7 +132,7 @@ def source_of(data: object) -> Source:
     if not isinstance(data, str | os.PathLike):
         return InMemory(data)
     text = os.fsdecode(data)
-    match = _ADDRESS.fullmatch(text)
+    match = re.fullmatch(_ADDRESS, text)
     if match is None or not isinstance(data, str):
         return LocalPath(text, expanded(text))
     scheme = match[1].lower()
@@ -147,7 +147,7 @@ def shown_source(text: str) -> str:
     >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
     'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
     """
-    match = _ADDRESS.fullmatch(text)
+    match = re.fullmatch(_ADDRESS, text)
     if match is None:
         return text
     scheme, path = match.groups()

@@ -38,7 +38,7 @@ COPIES = 3
 LINE_BYTE = 20
 FIELDS_BYTE = 40  # the same of a line with quotes, or in columns: its fields are Python's
 
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
+_SIZE = r"(?i)\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*"
 _POWERS = ("", "k", "m", "g", "t")
 _SHARE = Fraction(4, 5)  # how much of the machine's memory is taken unless a caller says
 # Where control groups, as of containers, say how much they may have.
@@ -76,11 +76,9 @@ class MemoryLimit:
         """
         if size is None:
             machine = _of_machine()
-            if machine is None:
-                return cls(None, given=False)
-            return cls(int(machine * _SHARE), given=False)
+            return cls(machine and int(machine * _SHARE), given=False)
         most = 0
-        match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) else None
+        match = re.fullmatch(_SIZE, str(size)) if isinstance(size, str | int) else None
         if match is not None:
             base = 1024 if match[3] else 1000
             power = _POWERS.index((match[2] or "").lower())

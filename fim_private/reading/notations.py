@@ -27,7 +27,7 @@ from fim_private.reading.where import (
     tests_of,
 )
 
-_ORDERED = frozenset(("<", "<=", ">", ">=", "between"))
+_ORDERED = ("<", "<=", ">", ">=", "between")
 # A number with a comma, with marks between thousands, or with a sign of a currency.
 _MARKED_NUMBER = re.compile(
     r"[^\w\s]?\s?[+-]?[0-9]{1,3}(?:[.,'’  "

@@ -13,14 +13,13 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.options.declaration import OptionValues
 from fim_private.periods import KINDS, Period, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.times import TimeFormat, time_format_of
-from fim_private.reading.values import integer_or_text, is_missing
+from fim_private.reading.values import Int32, Integers, integer_or_text, is_missing
 from fim_private.reading.where import Condition, columns_of, compares_times, where_of, with_times_in
 
 
@@ -61,7 +60,7 @@ class MissingUser(StrEnum):
 DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 # an ASCII character that is neither a letter nor a digit, nor ends a line, nor quotes
-_DELIMITER = re.compile(r'[^"\r\n\0A-Za-z0-9\x80-\U0010ffff]')
+_DELIMITER = r'[^"\r\n\0A-Za-z0-9\x80-\U0010ffff]'
 # All that a dialect has, and what of it says nothing of a table.
 DIALECT = ("delimiter", "header", "encoding", "input_format", "skip_rows")
 _OF_TEXT = ("delimiter", "header", "encoding", "skip_rows")
@@ -141,7 +140,7 @@ def _one_character(name: str, delimiter: object) -> str | None:
     character = ""
     if isinstance(delimiter, str):
         character = _NAMES.get(delimiter.lower(), delimiter)
-    if not _DELIMITER.fullmatch(character):
+    if not re.fullmatch(_DELIMITER, character):
         raise _wrong(name, "one character, such as ';', or tab", delimiter)
     return character
 
@@ -283,7 +282,7 @@ class Times:
             most = len(names)
         return Segments(self.column, names, most)
 
-    def places(self, days: NDArray[np.integer]) -> NDArray[np.int32]:
+    def places(self, days: Integers) -> Int32:
         """Return the place of the period that has each day since 1970-01-01, -1 for none: (n,)."""
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)
@@ -292,8 +291,7 @@ class Times:
             (period.first <= distinct_days) & (distinct_days <= period.last)
             for period in self.periods
         ]
-        places = np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)
-        return places[day_number]
+        return np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)[day_number]
 
 
 _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")

@@ -42,9 +42,9 @@ _RARE = 20  # of so many lines one may have what its form hardly has
 # A table with nothing but even rows has at most so many columns: basket files may have wider rows.
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
-_QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
+_QUOTED_FIELD = r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))'
 # A first line that says to spreadsheets what the delimiter is.
-SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
+SEPARATOR_LINE = r"sep=([\t !#-/:-@\[-`{-~])\s*"
 _TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS, *values.UNKNOWN_TEXTS}
 # Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which
 # two quotes stand for one; or anything.
@@ -113,8 +113,7 @@ class _Sample:
 def fields_of(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line, cut outside double quotes; a space means ASCII white space."""
     if delimiter == " ":
-        fields = _SPACED_FIELD.findall(line)
-        return [plain or quoted.replace('""', '"') for quoted, plain in fields]
+        return [plain or quoted.replace('""', '"') for quoted, plain in _SPACED_FIELD.findall(line)]
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:
@@ -134,7 +133,7 @@ def refuse_other_readings(
         name: The name of the text in errors.
     """
     numbers = [place for place, line in enumerate(lines) if line.strip()]
-    is_told = len(numbers) > 1 and SEPARATOR_LINE.fullmatch(lines[numbers[0]]) is not None
+    is_told = len(numbers) > 1 and re.fullmatch(SEPARATOR_LINE, lines[numbers[0]]) is not None
     if is_told:
         del numbers[0]
     if not numbers:
@@ -157,12 +156,12 @@ def _spoken(delimiter: str) -> str:
 
 # What Orange has in the second line of a .tab for each column, its type; and in the third.
 _ORANGE_TYPE = r"\s*(c|d|s|t|continuous|discrete|string|time|basket)\s*"
-_ORANGE_TYPES = re.compile(rf"{_ORANGE_TYPE}(\t{_ORANGE_TYPE})+", re.IGNORECASE)
+_ORANGE_TYPES = rf"(?i){_ORANGE_TYPE}(\t{_ORANGE_TYPE})+"
 _ORANGE_FLAG = r"\s*(class|c|meta|m|ignore|i|weight|w|multiclass|)\s*"
-_ORANGE_FLAGS = re.compile(rf"{_ORANGE_FLAG}(\t{_ORANGE_FLAG})*", re.IGNORECASE)
+_ORANGE_FLAGS = rf"(?i){_ORANGE_FLAG}(\t{_ORANGE_FLAG})*"
 # of a table with one line of names: mS#name
-_ORANGE_NAME = re.compile(r"(^|\t)([mciw]?[CDST]|[mci])#\S")
-_SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
+_ORANGE_NAME = r"(^|\t)([mciw]?[CDST]|[mci])#\S"
+_SPACED_QUOTES = r'(?a)(?<!\S)"(?:[^"]|"")*"(?!\S)'
 
 
 @dataclass(frozen=True)
@@ -189,16 +188,16 @@ def _lines(pattern: str, share: float = 0) -> Callable[[_Sample], bool]:
 
 
 def _is_orange(sample: _Sample) -> bool:
-    if _ORANGE_NAME.search(sample.lines[0]):
+    if re.search(_ORANGE_NAME, sample.lines[0]):
         return True
     if len(sample.lines) < _SEVERAL:
         return False
     types, flags = sample.lines[1:_SEVERAL]
-    if _ORANGE_TYPES.fullmatch(types) is None:
+    if re.fullmatch(_ORANGE_TYPES, types) is None:
         return False
     # A line without flags is blank. Letters alone may be items.
     has_blank_flags = sample.numbers[2] > sample.numbers[1] + 1
-    return has_blank_flags or _ORANGE_FLAGS.fullmatch(flags) is not None
+    return has_blank_flags or re.fullmatch(_ORANGE_FLAGS, flags) is not None
 
 
 def _has_row_numbers(sample: _Sample) -> bool:
@@ -214,8 +213,8 @@ def _has_row_numbers(sample: _Sample) -> bool:
 
 def _has_spaced_quotes(sample: _Sample) -> bool:
     """Tell whether a text that is to be cut elsewhere has items in double quotes between spaces."""
-    unquoted = [_SPACED_QUOTES.sub("", line) for line in sample.lines]
-    has_several = any(len(_SPACED_QUOTES.findall(line)) > 1 for line in sample.lines)
+    unquoted = [re.sub(_SPACED_QUOTES, "", line) for line in sample.lines]
+    has_several = any(len(re.findall(_SPACED_QUOTES, line)) > 1 for line in sample.lines)
     is_cut = _delimiter_in(unquoted) is not None or any('"' in line for line in unquoted)
     return has_several and not is_cut and not sample.is_spaced and sample.dialect.delimiter is None
 
@@ -354,7 +353,7 @@ def _other_delimiter(sample: _Sample) -> None:
     """Lines that another delimiter cuts, and this one, or white space, does not."""
     if sample.dialect.delimiter is not None:
         return
-    unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
+    unquoted = [re.sub(_QUOTED_FIELD, "", line) for line in sample.lines]
     for delimiter in DELIMITERS:
         if not _may_separate(sample, delimiter, unquoted):
             continue

@@ -103,7 +103,13 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
     """
     check_query(source, options.query)
     if isinstance(source, InMemory) and isinstance(source.data, Transactions):
-        _refuse_reading_again(options)
+        options.dialect.refuse_for("what has been read already", DIALECT)
+        names = options.choices()
+        if options.fold_case:
+            names.append("fold_case")
+        if names:
+            listed = " and ".join(map(parameter, names))
+            raise ParameterError(f"leave out {listed}: these purchases have been read already")
         return [source.data]
     with limit_memory(options.memory):
         purchases = _read(source, options)
@@ -111,17 +117,6 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
         _LOGGER.info("Read as %s.", purchases.read_as)
     purchases = replace(purchases, reading=options)
     return members(purchases, options.parts, by_user=options.user is not None)
-
-
-def _refuse_reading_again(options: Reading) -> None:
-    """Raise ParameterError if options say how to read purchases that have been read already."""
-    options.dialect.refuse_for("what has been read already", DIALECT)
-    names = options.choices()
-    if options.fold_case:
-        names.append("fold_case")
-    if names:
-        listed = " and ".join(map(parameter, names))
-        raise ParameterError(f"leave out {listed}: these purchases have been read already")
 
 
 def reads_users(
@@ -289,8 +284,7 @@ def read_catalogue(source: object, *, fold_case: bool = False) -> Vocabulary:
     fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and
     data are one item. Raises DataError if it cannot be read, or lists nothing.
     """
-    columns = ListColumns(fold_case=fold_case, advice=_ALONE)
-    return read_item_list(source_of(source), columns).items
+    return read_item_list(source_of(source), ListColumns(fold_case=fold_case, advice=_ALONE)).items
 
 
 def read_item_list(source: Source, columns: ListColumns, query: str | None = None) -> ItemList:

@@ -23,12 +23,7 @@ from fim_private.reading.columns import (
     suggests_a_column,
     suggests_row_number,
 )
-from fim_private.reading.labels import (
-    Labels,
-    as_printed,
-    is_list_type,
-    is_text_type,
-)
+from fim_private.reading.labels import Labels, as_printed, is_list_type, is_text_type
 from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import texts_to_check
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
@@ -151,8 +146,7 @@ class ArrowSource:
 
 def _is_number_type(kind: DataType) -> bool:
     """Tell whether a type is one of numbers or booleans."""
-    tests = (types.is_integer, types.is_floating, types.is_boolean)
-    return any(test(kind) for test in tests)
+    return re.fullmatch(r"u?int\d+|(half)?float|double|bool", str(kind)) is not None
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -272,12 +266,12 @@ def days(values: Array, times: Times, source: str) -> Array:
     those that do not fit say no time.
     """
     values = present(decoded(values))
-    kind, name = values.type, f"column {times.column!r} of {source}"
+    name = f"column {times.column!r} of {source}"
     micros = moments(values, times.format)
     if micros is None:
         raise DataError(
-            f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
-            f"such as 2026-11-16; numbers such as 20261116 are times with "
+            f"{name} has type {shown_type(values.type)}, which holds no times; make it dates, or "
+            f"texts such as 2026-11-16; numbers such as 20261116 are times with "
             f"{parameter('time_format')} '%Y%m%d'"
         )
     if micros.null_count > values.null_count and times.format is None:
@@ -299,10 +293,8 @@ def plain(column: Any) -> Any:
     """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
-    if types.is_string_view(column.type):
-        return column.cast(pa.string())
-    if types.is_binary_view(column.type):
-        return column.cast(pa.binary())
+    if types.is_string_view(column.type) or types.is_binary_view(column.type):
+        return column.cast(common_type(column.type))
     return column
 
 
@@ -450,8 +442,10 @@ def segment_numbers(segments: Segments, values: Array) -> Array:
     """
     kind = value_type(values.type)
     if types.is_temporal(kind) and not types.is_date(kind):
-        problem = "which names no segments; make it texts, dates or whole numbers"
-        raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
+        raise DataError(
+            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; "
+            f"make it texts, dates or whole numbers"
+        )
     names = list(segments.names)
     if types.is_boolean(kind):
         names = [name.lower() for name in names]

@@ -22,13 +22,12 @@ from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import File, empty, file_errors, files_of, open_file
-from fim_private.reading.json_lines import json_source, with_lines_of_json
 from fim_private.reading.locations import Database, FileLocation, LocalPath
 from fim_private.reading.notations import refuse_other_notations
 from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
 from fim_private.reading.record_batches import ArrowSource, common_type, plain
-from fim_private.reading.text import form_of, text_table
+from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, present, shown_type
 from fim_private.reading.where import bounds_of, columns_of, may_pass
 
@@ -192,8 +191,7 @@ _Row = tuple[int, Sequence[object]]  # how many rows stand above it, and its cel
 
 
 def _workbook(file: File, options: Reading) -> ArrowSource:
-    sheet = _only_sheet(file)
-    rows = partial(_rows, sheet, options.dialect.skipped)
+    rows = partial(_rows, _only_sheet(file), options.dialect.skipped)
     names = _column_names(rows(), options, file)
 
     def batches(scan: Wanted) -> Iterator[RecordBatch]:
@@ -222,11 +220,11 @@ def _column_names(rows: Iterable[_Row], options: Reading, file: File) -> list[st
         names.pop()
     if not options.head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
-        problem = (
+        raise unclear(
             f"{file.name} is a table: name its columns with {parameter('basket')} and "
-            f"{parameter('item')}, or say {parameter('input_format')} wide or one-hot"
+            f"{parameter('item')}, or say {parameter('input_format')} wide or one-hot",
+            options_of_rows([cells for _, cells in first]),
         )
-        raise unclear(problem, options_of_rows([cells for _, cells in first]))
     missing = sorted(named - {*names})
     if missing:
         raise DataError(
@@ -468,8 +466,7 @@ def _aligned(
     items = scan.items if scan.items in kinds else None
     # A file may have columns of its own under the names that its folders say.
     where = scan.where if named.keys().isdisjoint(source.schema.names) else None
-    inner = Wanted([*kinds], scan.rows_at_a_time, items, where)
-    for batch in source.batches(inner):
+    for batch in source.batches(Wanted([*kinds], scan.rows_at_a_time, items, where)):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))
         for name, value in named.items():

@@ -1,4 +1,4 @@
-"""Text: one basket per line (FIMI, CSV), sequences (SPMF), and CSV with columns.
+"""Text: one basket per line (FIMI, CSV), sequences (SPMF), CSV with columns, and JSON Lines.
 
 A line ends at a line feed, a carriage return, or both, and means what it means whatever else is in
 the file.
@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, dropwhile, groupby, islice, takewhile
+from json import JSONDecoder
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 from fim_private.errors import DataError, ParameterError, damaged_line, parameter, unclear
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
 from fim_private.reading.labels import Labels
 from fim_private.reading.options import DELIMITERS, InputForm, Reading, not_utf8
 from fim_private.reading.other_readings import (
@@ -37,7 +38,7 @@ from fim_private.reading.other_readings import (
 )
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, arrow_strings
+from fim_private.reading.values import arrow_of, arrow_strings, number_text
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed
 # byte order take their mark away.
@@ -268,8 +269,7 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
     ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
     offsets = np.append(0, ends).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-    tokens = pa.Array.from_buffers(pa.binary(), len(ends), buffers)
-    encoded = tokens.dictionary_encode()
+    encoded = pa.Array.from_buffers(pa.binary(), len(ends), buffers).dictionary_encode()
     line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == ord("\n")) + 1
     distinct = pc.binary_slice(encoded.dictionary, 0, -1)
     codes = labels.encode(pa.DictionaryArray.from_arrays(encoded.indices, distinct))
@@ -545,7 +545,7 @@ def _table_of(file: File, options: Reading, columns: Sequence[str]) -> _Table:
     text, encoding, first_lines = _opened(file, options)
     lines_before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = first_lines[lines_before:] or [""]
-    separator = SEPARATOR_LINE.fullmatch(lines[0])
+    separator = re.fullmatch(SEPARATOR_LINE, lines[0])
     if separator is not None:
         delimiter = delimiter or separator[1]
         lines_before += 1
@@ -627,3 +627,152 @@ def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:
     except csv.Error:
         return f"a double quote in line {number} is not closed, or stands inside a field"
     return None
+
+
+# -------------------- JSON Lines: one object a line, of one item, or with a list of items
+# Each value is read by itself, as in CSV. (Arrow's reader of JSON guesses types from the first
+# lines, takes texts for times, and ends the process where lists are nested deeply.)
+
+_OBJECT = rb'(\xef\xbb\xbf)?\s*\{[ \t]*"'
+_DOCUMENT = rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)'
+_NESTED = (
+    "is nested deeper than one list of items a line: write a list of texts or numbers, or "
+    "one item a line"
+)
+_Object = dict[str, object]
+_LIST = pa.list_(pa.string())
+_DECODED = JSONDecoder(
+    parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
+).decode
+
+
+def with_lines_of_json(file: File, options: Reading) -> File:
+    """Return a text as JSON Lines if that was asked for, or if nothing was and it begins so.
+
+    Raises DataError for other JSON.
+    """
+    dialect = options.dialect
+    if file.form != "text":
+        return file
+    if dialect.form is InputForm.JSONL:
+        return replace(file, form="json")
+    if file.suffix == ".json":
+        raise not_read(file.name, "JSON")
+    if dialect.delimiter is not None or (dialect.form is not None and not dialect.form.is_table):
+        return file
+    start = file.start()
+    if re.match(_DOCUMENT, start):
+        raise DataError(
+            f"{file.name} is JSON, but not one object a line: write it so (.jsonl), or save as CSV"
+        )
+    return replace(file, form="json") if re.match(_OBJECT, start) else file
+
+
+def json_source(file: File, options: Reading) -> ArrowSource:
+    """Return JSON Lines as a source of record batches; its columns are those of the first block.
+
+    Raises DataError for what is no object a line, ParameterError for a form with a column for each
+    item or place.
+    """
+    name, dialect = file.name, options.dialect
+    if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
+        raise ParameterError(
+            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
+            f"objects with one item, or with a list of items ({parameter('items')})"
+        )
+    lines = blocks(file, dialect.encoding)
+    first = next(lines)
+    schema = _schema(_objects(first, name), options)
+    is_pipe = file.pipe is not None
+    if not is_pipe:
+        lines.close()
+    # Where the only list is taken, no line may have another: which is the only one must not depend
+    # on the first lines.
+    is_only_list = options.items is None and not options.item
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        was_read = [first] if is_pipe else []
+        text = lines if is_pipe else blocks(file, dialect.encoding)
+        with closing(text):
+            for block in chain(was_read, text):
+                objects = _objects(block, name)
+                if is_only_list and wanted.items is not None:
+                    others = [value for key, value in _fields(objects) if key != wanted.items]
+                    if any(isinstance(value, list) for value in others):
+                        raise DataError(
+                            f"{name} has several columns of lists: name that of the items with "
+                            f"{parameter('items')}"
+                        )
+                columns = [_column(objects, schema.field(column), name) for column in wanted.names]
+                yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+
+    used = ["encoding"]
+    if dialect.form is InputForm.JSONL:
+        used.append("input_format")
+    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
+
+
+def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:
+    """Return the columns of objects, each of the kind of its first value that is not null."""
+    values: dict[str, object] = {}
+    for key, value in _fields(objects):
+        if values.get(key) is None:
+            values[key] = value
+    if options.items in values and values[options.items] is None:
+        values[options.items] = []  # all its lists are null
+    return pa.schema([(key, _kind(value)) for key, value in values.items()])
+
+
+def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
+    return chain.from_iterable(fields.items() for fields in objects)
+
+
+def _objects(block: bytes, name: str) -> list[_Object]:
+    """Return the objects in the lines of a block. Raises DataError for anything else."""
+    memory.current().check(memory.FIELDS_BYTE * len(block))
+    lines = block.decode().split("\n")
+    try:
+        objects = [_DECODED(line) for line in lines if line.strip()]
+    except RecursionError:
+        raise DataError(f"{name} {_NESTED}") from None
+    except ValueError:
+        objects = [None]
+    if not all(isinstance(fields, dict) for fields in objects):
+        raise DataError(
+            f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
+        )
+    return objects
+
+
+def _kind(value: object) -> pa.DataType:
+    """Return the type of a column: lists, objects, or single values as texts."""
+    if isinstance(value, list):
+        return _LIST
+    return pa.struct([]) if isinstance(value, dict) else pa.string()
+
+
+def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
+    values = [fields.get(field.name) for fields in objects]
+    if any(value is not None and _kind(value) != field.type for value in values):
+        raise DataError(
+            f"column {field.name!r} of {name} has both lists and single values; "
+            f"write one kind of them"
+        )
+    try:
+        values = [
+            [_text(item, name) for item in value] if isinstance(value, list) else _text(value, name)
+            for value in values
+        ]
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        raise DataError(
+            f"{name} has an escape that is no character; check how it was written"
+        ) from None
+
+
+def _text(value: object, name: str) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, str):
+        return value
+    raise DataError(f"{name} {_NESTED}")

@@ -101,9 +101,7 @@ _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
 # The parts that a format has, in the order of those above: a day, and perhaps a time of it.
 _ORDER = [part for part, _ in _PARTS.values()]
 _FINER = "( minute( second( fraction)?)?)?"
-_COMPLETE = re.compile(
-    f"(short )?year (month|name) day( hour{_FINER}| half-day hour{_FINER} half)?"
-)
+_COMPLETE = f"(short )?year (month|name) day( hour{_FINER}| half-day hour{_FINER} half)?"
 _TOKEN = re.compile(r"%(.?)|(\s+)|(.)", re.DOTALL)
 _SPECIAL = frozenset("\\^[]")  # databases do not agree on these in patterns
 CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
@@ -123,7 +121,7 @@ class TimeFormat:
     def __post_init__(self) -> None:
         in_order = " ".join(sorted(self.parts, key=_ORDER.index))
         # What is in the text beside the parts is said first.
-        if self.pattern and _COMPLETE.fullmatch(in_order) is None:
+        if self.pattern and re.fullmatch(_COMPLETE, in_order) is None:
             raise self._error(
                 "it needs a year, a month and a day, and may have hours, minutes, seconds and "
                 "their fractions, all before the last and none twice; %I and %p go together"
@@ -141,8 +139,7 @@ class TimeFormat:
     @cached_property
     def parts(self) -> Sequence[str]:
         """The parts of a time that it has, in order: those of the groups of the pattern."""
-        tokens = _TOKEN.findall(self.text)
-        return [_PARTS[letter][0] for letter, _, _ in tokens if letter in _PARTS]
+        return [_PARTS[letter][0] for letter, _, _ in _TOKEN.findall(self.text) if letter in _PARTS]
 
     @cached_property
     def pattern(self) -> str:

@@ -111,8 +111,7 @@ class Transactions:
 
         codes: the new code of each item, (items,); -1 leaves it out.
         """
-        baskets = self.offsets.copy(), self.items.copy()
-        offsets, items = grouping.canonical_baskets(*baskets, codes)
+        offsets, items = grouping.canonical_baskets(self.offsets.copy(), self.items.copy(), codes)
         return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
@@ -152,10 +151,7 @@ class Transactions:
         return replace(self, items=items, vocabulary=self.vocabulary.only(occurs))
 
     def capped(
-        self,
-        most_items: int,
-        most_baskets: int,
-        digest_of: Callable[[int], bytes] | None = None,
+        self, most_items: int, most_baskets: int, digest_of: Callable[[int], bytes] | None = None
     ) -> Transactions:
         """Return the first items of each basket, in label order, and not all baskets of a user.
 
@@ -351,13 +347,7 @@ def assemble(
     if len(items) <= len(codes) * 3 // 4:
         items = items.copy()
     return Transactions(
-        offsets,
-        items,
-        vocabulary,
-        unit_offsets,
-        blank=blank,
-        segments=segment,
-        days=days,
+        offsets, items, vocabulary, unit_offsets, blank=blank, segments=segment, days=days
     )
 
 
@@ -432,8 +422,7 @@ def _groups(basket: Int32, user: Int32 | None, segment: Int32 | None) -> tuple[I
     # A basket id only holds for its user: another user's rows must not change this one's baskets.
     # Numbered by appearance, a user's baskets are in the order of that user's own rows, whoever
     # else is in the file.
-    number = _numbers_of_pairs(user, basket)
-    return grouping.in_order_of_units(number, user)
+    return grouping.in_order_of_units(_numbers_of_pairs(user, basket), user)
 
 
 def _numbers_of_pairs(first: Int32, second: Int32) -> Int32:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Literal = str | bool | int | Decimal
 
 _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
-_WORDS = frozenset(("and", "or", "not", "in", "between", "like", "is", "null", "true", "false"))
+_WORDS = ("and", "or", "not", "in", "between", "like", "is", "null", "true", "false")
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEEPEST = 100  # nobody types more, and the parser calls itself
 
@@ -404,10 +404,7 @@ def passing(condition: Condition, columns: Mapping[str, Array], source: str) -> 
     def compared(test: ColumnTest, sign: str, literal: Literal) -> Array:
         return _compared(values[test.column], sign, literal, test, source)
 
-    def is_null(name: str) -> Array:
-        return decoded(values[name]).is_null()
-
-    return truth(condition, Logic(compared, is_null))
+    return truth(condition, Logic(compared, lambda name: decoded(values[name]).is_null()))
 
 
 def _compared(values: Array, sign: str, literal: Literal, test: ColumnTest, source: str) -> Array:
@@ -422,8 +419,7 @@ def _compared(values: Array, sign: str, literal: Literal, test: ColumnTest, sour
     else:
         order = _order(values, literal, test.time_format)
         if order is not None:
-            is_true = arrow_of(COMPARE[sign](numpy_of(order), 0))
-            return null_where(order.is_null(), is_true)
+            return null_where(order.is_null(), arrow_of(COMPARE[sign](numpy_of(order), 0)))
     advice = ""
     if types.is_boolean(kind):
         advice = ": compare it with true or false"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,7 +66,7 @@ class Change:
     def to_dict(self) -> dict[str, object]:
         """Return plain values, as in JSON."""
         interval = self.interval and [*self.interval]
-        return asdict(self) | {"items": [*self.items], "interval": interval}
+        return vars(self) | {"items": [*self.items], "interval": interval}
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,9 +158,7 @@ class Changes(Tabular):
         if change.difference is not None:
             bound = _BOUND.get(change.change, "")
             difference = f"{bound}{self._signed_percent(change.difference)}"
-        interval = ""
-        if change.interval is not None:
-            interval = " to ".join(self._signed_percent(end) for end in change.interval)
+        interval = " to ".join(map(self._signed_percent, change.interval or ()))
         return (
             words.braces(change.items, self.unit),
             verdict,
@@ -369,14 +367,13 @@ def compared(before: Release, after: Release) -> Changes:
     )
     uncorrected = []
     for key, items in (listed(after) | listed(before)).items():
-        if key in earlier and key in later:
-            uncorrected.append(_moved(earlier[key], later[key], items))
-        elif key in later:
-            most = _most_elsewhere(before, len(key))
-            uncorrected.append(_new(later[key], most, items))
-        elif key in earlier:
-            most = _most_elsewhere(after, len(key))
-            uncorrected.append(_reversed(_new(earlier[key], most, items)))
+        first, second = earlier.get(key), later.get(key)
+        if first and second:
+            uncorrected.append(_moved(first, second, items))
+        elif second:
+            uncorrected.append(_new(second, _most_in(before, len(key)), items))
+        elif first:
+            uncorrected.append(_reversed(_new(first, _most_in(after, len(key)), items)))
     p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
     # Benjamini and Hochberg's procedure.
     small = [
@@ -386,8 +383,11 @@ def compared(before: Release, after: Release) -> Changes:
     ]
     clear = {*p_values[: max(small, default=0)]}
     corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
+    corrected.sort(key=lambda change: (-abs(change.difference or 0), [*map(str, change.items)]))
+    # The surest come first, and what cannot be told comes last.
+    corrected.sort(key=lambda change: (change.p_value is None, change.p_value))
     return Changes(
-        changes=sorted(corrected, key=_surest_first),
+        changes=corrected,
         names=_names(before, after),
         compared=len(p_values),
         unit=before.privacy_unit,
@@ -395,11 +395,6 @@ def compared(before: Release, after: Release) -> Changes:
         private=before.private and after.private,
         decimals=max(before.decimals, after.decimals),
     )
-
-
-def _surest_first(change: Change) -> tuple[float, float, list[str]]:
-    p_value = 1.0 if change.p_value is None else change.p_value
-    return p_value, -abs(change.difference or 0), [str(item) for item in change.items]
 
 
 def between(release: object, names: str) -> tuple[Release, Release]:
@@ -516,19 +511,18 @@ def listed(release: Release) -> dict[frozenset[Item], Items]:
     }
 
 
-def _most_elsewhere(release: Release, size: int) -> float | None:
+def _most_in(release: Release, size: int) -> float | None:
     """Return the largest share that an itemset which a release lacks is taken to have in it.
 
     It is None if that is unknown.
     """
-    highest = []
-    for itemset in release.itemsets:
+    intervals = [
+        release.share_interval_of(itemset.by_itself)
+        for itemset in release.itemsets
         # With one ranking of all sizes, an itemset competed with the last one of any size.
-        if release.union or len(itemset.items or ()) == size:
-            interval = release.share_interval_of(itemset.by_itself)
-            if interval is not None:
-                highest.append(interval[1])
-    return min(highest, default=None)
+        if release.union or len(itemset.items or ()) == size
+    ]
+    return min((interval[1] for interval in intervals if interval), default=None)
 
 
 def _names(before: Release, after: Release) -> tuple[str, str]:

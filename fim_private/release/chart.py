@@ -211,7 +211,7 @@ class BarChart:
         1 among them.
         """
         lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
-        ticks: list[float] = []
+        ticks = []
         for digits in ((1, 2, 5), (1,)):
             steps = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in digits]
             first = max(bisect_right(steps, min(lifts)) - 1, 0)

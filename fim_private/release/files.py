@@ -17,18 +17,20 @@ from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
 from fim_private.options.requests import RuleLimits
-from fim_private.release.chart import BarChart, svg
+from fim_private.release.chart import svg
 from fim_private.release.forms import (
     AnyRelease,
     Columns,
     Frame,
     Rows,
-    arrow_table,
     csv_text,
     joined,
+    lists_of,
+    rows_by_segment,
     workbook,
 )
-from fim_private.release.rules import RuleChoice, RulesBySegment, rules_by_segment, rules_rows
+from fim_private.release.picture import charts_of
+from fim_private.release.rules import RuleChoice, RulesBySegment, rules_by_segment
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
@@ -53,14 +55,14 @@ def _parquet(release: AnyRelease) -> bytes:
 
 
 def _csv(release: AnyRelease, rules: AnyRules) -> str:
-    rows = release.sheet_rows() if rules is None else rules_rows(rules)
+    rows = release.sheet_rows() if rules is None else rows_by_segment(rules)
     return csv_text(rows)
 
 
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
-        sheets["rules"] = rules_rows(rules)
+        sheets["rules"] = rows_by_segment(rules)
     return workbook(sheets)
 
 
@@ -111,10 +113,6 @@ class Published(Tabular):
         if first.scope.groups:
             return "level"
         return "period" if first.scope.by is None else "segment"
-
-    @abstractmethod
-    def charts(self, *, relative: bool) -> list[BarChart]:
-        """Return what is drawn of it."""
 
     @abstractmethod
     def to_dict(self, *, whole: bool = False) -> JsonObject:
@@ -171,7 +169,15 @@ class Published(Tabular):
             itemsets += [itemset.items for itemset in release]
             for column, values in release.columns_of(release.itemsets).items():
                 columns.setdefault(column, []).extend(values)
-        table = arrow_table(itemsets, columns)
+        lists, are_integers = lists_of(itemsets)
+        item_type = pa.int64() if are_integers else pa.string()
+        types = {"share": pa.float64(), "doubtful": pa.bool_()}
+        arrays = {
+            column: pa.array(values, types.get(column, pa.int64()))
+            for column, values in columns.items()
+        }
+        # The itemsets are null where they have no name.
+        table = pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
         if "" in self.by_segment:
             return table
         return table.add_column(0, self.part, pa.array(names, pa.string()))
@@ -241,7 +247,7 @@ class Published(Tabular):
         rules: drawn below, if given. relative: False for supports in units, not as shares. Without
         supports it is a list of names. Of several segments all have one scale.
         """
-        charts = self.charts(relative=relative)
+        charts = charts_of(self, relative=relative)
         for name, made in (rules or {}).items():
             chart = made.chart()
             if name:

@@ -1,7 +1,5 @@
 """The forms of a release: the schema of its JSON and Parquet, its frames, its CSV, and sheets."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import re
@@ -9,16 +7,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fim_private.display import JsonObject
 from fim_private.errors import MissingExtraError
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Items, Itemset
 from fim_private.request.supports import SupportNoise
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run
 # in some of them. What is not seen before the sign does not stop them.
@@ -90,20 +85,27 @@ def item_columns(
 
     least: how many columns there are at least.
     """
-    columns: list[Sequence[Cell]] = [*zip_longest(*itemsets)]
+    columns = [*zip_longest(*itemsets)]
     columns += [(None,) * len(itemsets)] * (least - len(columns))
     return {f"{title}_{number}": column for number, column in enumerate(columns, 1)}
 
 
-def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:
-    """Return tables as one, with the segment in its first column; a table under no name as it is.
+class _Sheet(Protocol):
+    def sheet_rows(self) -> Rows:
+        """Return rows, the header first."""
 
-    Some tables may lack columns that others have. kind: the title of the first column.
+
+def rows_by_segment(sheets: Mapping[str, _Sheet], kind: str = "segment") -> Rows:
+    """Return the rows of releases, or of their rules, as one table, with the segment in its first
+    column; those under no name as they are.
+
+    Some may lack columns that others have. kind: the title of the first column.
     """
+    tables = {name: sheet.sheet_rows() for name, sheet in sheets.items()}
     if "" in tables:
         return tables[""]
     columns = max((rows[0] for rows in tables.values()), key=len)
-    joined: list[list[Cell]] = [[kind, *columns]]
+    joined = [[kind, *columns]]
     for name, (header, *rows) in tables.items():
         for row in rows:
             cells = dict(zip(header, row, strict=True))
@@ -162,19 +164,6 @@ def _sheet_cell(value: Cell) -> Cell:
     return value
 
 
-def arrow_table(itemsets: Sequence[Items | None], columns: Columns) -> pa.Table:
-    """Return a pyarrow.Table: support, itemsets (null if they have no name), the other columns."""
-    import pyarrow as pa
-
-    lists, are_integers = _lists(itemsets)
-    item_type = pa.int64() if are_integers else pa.string()
-    types = {"share": pa.float64(), "doubtful": pa.bool_()}
-    arrays = {
-        name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()
-    }
-    return pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
-
-
 def pandas_frame(
     itemsets: Sequence[Items],
     columns: Columns,
@@ -194,7 +183,7 @@ def pandas_frame(
     }
     cells: Sequence[object] = [frozenset(items) for items in itemsets]
     if lists:
-        cells, _ = _lists(itemsets)
+        cells, _ = lists_of(itemsets)
     frame = pd.DataFrame(arrays)
     frame.insert(1, "itemsets", pd.Series(cells, dtype=object))
     return frame
@@ -214,7 +203,7 @@ def joined(frames: Mapping[str, Frame], part: str) -> Frame:
     return pd.concat(filled or [*frames.values()][:1], ignore_index=True)
 
 
-def _lists(itemsets: Sequence[Items | None]) -> tuple[Sequence[object], bool]:
+def lists_of(itemsets: Sequence[Items | None]) -> tuple[Sequence[object], bool]:
     """Return itemsets as lists, and whether all items are integers. If not, all are text."""
     items = [item for itemset in itemsets if itemset is not None for item in itemset]
     are_integers = bool(items) and all(isinstance(item, int) for item in items)

@@ -85,16 +85,11 @@ def page(
     """
     checked_title(title)
     whole, releases = release.whole, release.by_segment
-    segments = [
-        _Segment(segment, (rules or {}).get(name), number * bool(name))
-        for number, (name, segment) in enumerate(releases.items(), 1)
-    ]
-    if release.part == "level":
-        finer = [None, *(segment.release for segment in segments)]
-        segments = [
-            replace(segment, finer=of_finer)
-            for segment, of_finer in zip(segments, finer, strict=False)
-        ]
+    segments, finer = [], None
+    for number, (name, segment) in enumerate(releases.items(), 1):
+        segments.append(_Segment(segment, (rules or {}).get(name), number * bool(name), finer))
+        if release.part == "level":
+            finer = segment
     trend = None
     have_shares = all(segment.has_shares for segment in releases.values())
     if release.part == "period" and len(releases) > 1 and have_shares:
@@ -214,16 +209,12 @@ class _Segment:
     @property
     def heading(self) -> str:
         """The name of the segment; empty for a release of everything."""
-        if not self.number:
-            return ""
-        return self.release.heading
+        return self.release.heading * bool(self.number)
 
     @property
     def place(self) -> str:
         """The end of the ids of its elements, which makes them unique."""
-        if not self.number:
-            return ""
-        return f"-{self.number}"
+        return f"-{self.number}" * bool(self.number)
 
     @cached_property
     def findings(self) -> Sequence[_Finding]:

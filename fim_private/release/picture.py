@@ -1,9 +1,19 @@
 """The itemsets of a release as a chart: a dot for each, with its interval, and what leads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, cut, legend_of, named, width
+from fim_private.release.chart import (
+    TITLE,
+    Bar,
+    BarChart,
+    cut,
+    legend_of,
+    named,
+    on_one_scale,
+    width,
+)
 from fim_private.release.forms import AnyRelease
 from fim_private.request.itemsets import Itemset
 
@@ -11,18 +21,26 @@ from fim_private.request.itemsets import Itemset
 _MOST_BARS = 200
 
 
-def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
-    """Return what is drawn. relative: supports as shares, where known."""
+def charts_of(release: AnyRelease, *, relative: bool = True) -> list[BarChart]:
+    """Return what is drawn: a chart of each segment, or one of all, on one scale.
+
+    The guarantee stands below the last, or the want of one above the first. relative: supports as
+    shares, where known.
+    """
+    charts = [_chart(segment, relative=relative) for segment in release.by_segment.values()]
+    if release.private:
+        charts[-1] = replace(charts[-1], notes=[*charts[-1].notes, release.guarantee])
+    else:
+        charts[0] = replace(charts[0], warning=release.guarantee)
+    return on_one_scale(charts)
+
+
+def _chart(release: AnyRelease, *, relative: bool) -> BarChart:
     per_cent = relative and release.has_shares and bool(release.units)
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
     bars = [_bar(release, itemset, per_cent=per_cent) for itemset in drawn]
     notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
-    warning = ""
-    if release.private:
-        notes.append(release.guarantee)
-    else:
-        warning = release.guarantee
     scale = ""
     if release.has_supports and bars:
         scale = words.customers(release.privacy_unit)
@@ -45,8 +63,7 @@ def chart_of(release: AnyRelease, *, relative: bool) -> BarChart:
         scale,
         per_cent,
         count - len(bars),
-        warning,
-        notes,
+        notes=notes,
         about=about,
     )
 

@@ -19,9 +19,9 @@ from fim_private.options.requests import RuleLimits
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import BarChart, draw
+from fim_private.release.chart import draw
 from fim_private.release.files import Published
-from fim_private.release.picture import chart_of
+from fim_private.release.picture import charts_of
 from fim_private.release.rules import (
     RuleChoice,
     Rules,
@@ -198,13 +198,8 @@ class Release(Published):
     @property
     def heading(self) -> str:
         """What stands above it, of several: the column and the segment, period, item or level."""
-        if self.scope.with_each:
-            return f"With {printable(self.scope.part or '')}"
-        if self.scope.groups:
-            return f"By {printable(self.scope.part or '')}"
-        if self.scope.by is None:
-            return printable(self.scope.period or "")
-        return printable(f"{self.scope.by} {self.scope.segment}")
+        before = {"item": "With ", "level": "By ", "segment": f"{self.scope.by} "}
+        return printable(f"{before.get(self.part, '')}{self.scope.part or ''}")
 
     # The forms below must not depend on what came out, so these two say what was asked for.
     @property
@@ -640,21 +635,13 @@ class Release(Published):
             f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
-    def chart(self, *, relative: bool = True) -> BarChart:
-        """Return what is drawn. relative: supports as shares, where known."""
-        return chart_of(self, relative=relative)
-
-    def charts(self, *, relative: bool) -> list[BarChart]:
-        """Return what is drawn of it."""
-        return [self.chart(relative=relative)]
-
     def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and
         return them.
 
         Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
-        return draw(self.chart(relative=relative), ax)
+        return draw(charts_of(self, relative=relative)[0], ax)
 
     @takes(RuleLimits)
     def plot_rules(self, ax: forms.Axes = None, **limits: Unpack[RuleLimits]) -> forms.Axes:

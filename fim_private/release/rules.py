@@ -36,7 +36,7 @@ from fim_private.options.declaration import OptionValues
 from fim_private.reading.labels import Item, in_label_order
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
-from fim_private.release.forms import Columns, Rows, item_columns, rows_by_segment, rows_of
+from fim_private.release.forms import Rows, item_columns, rows_of
 from fim_private.request.itemsets import Items, Itemset, folded_items, items_asked
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
@@ -368,9 +368,8 @@ class Rules:
             )
         if not self.sides:
             return nothing
-        if sort is None:
-            return f"{about}, surest first"
-        return f"{about}, by {sort}"
+        order = "surest first" if sort is None else f"by {sort}"
+        return f"{about}, {order}"
 
     @property
     def left_out(self) -> str:
@@ -452,7 +451,7 @@ class Rules:
 
     def sheet_rows(self) -> Rows:
         """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
-        columns: Columns = item_columns("antecedent", [left for left, _ in self.sides])
+        columns = item_columns("antecedent", [left for left, _ in self.sides])
         columns |= item_columns("consequent", [right for _, right in self.sides])
         for name, numbers in self.columns.items():
             columns[name.replace(" ", "_")] = numbers.tolist()
@@ -601,7 +600,8 @@ class RuleChoice:
 
         basket: an item, or a list of items; None for any rules.
         """
-        consequent = items_asked("consequent", limits["consequent"])
+        sides = ("antecedent", "consequent", "contains")
+        antecedent, consequent, contains = (items_asked(side, limits[side]) for side in sides)
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
             widest = max(len(consequent), 1)
@@ -614,11 +614,11 @@ class RuleChoice:
                 f"{parameter('sort')} must be one of {', '.join(sortable)}, not {shown(sort)}"
             )
         return cls(
-            _limit("min_confidence", limits["min_confidence"], 1, "a number between 0 and 1"),
-            _limit("min_lift", limits["min_lift"], math.inf, "a number of at least 0"),
-            items_asked("antecedent", limits["antecedent"]),
+            _limit(limits, "min_confidence", 1, "a number between 0 and 1"),
+            _limit(limits, "min_lift", math.inf, "a number of at least 0"),
+            antecedent,
             consequent,
-            items_asked("contains", limits["contains"]),
+            contains,
             None if longest is None else positive_integer("max_antecedent", longest),
             positive_integer("max_consequent", widest),
             flag("redundant", limits["redundant"]),
@@ -686,8 +686,9 @@ class RuleChoice:
         return enough, doubtful
 
 
-def _limit(name: str, limit: Any, most: float, expected: str) -> float:
+def _limit(limits: OptionValues, name: str, most: float, expected: str) -> float:
     """Return a least number, 0 for None. Raises ParameterError for what is not as expected."""
+    limit = limits[name]
     if limit is None:
         return 0.0
     number = exact_number(limit)
@@ -882,8 +883,3 @@ def rules_by_segment(release: Any, choice: RuleChoice = ALL_RULES) -> dict[str, 
     Raises ParameterError as rules_of does.
     """
     return {name: rules_of(segment, choice) for name, segment in release.by_segment.items()}
-
-
-def rules_rows(rules: RulesBySegment) -> Rows:
-    """Return the rows of CSV, or of a sheet of Excel, of a release, or of its segments."""
-    return rows_by_segment({name: made.sheet_rows() for name, made in rules.items()})

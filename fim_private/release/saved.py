@@ -19,7 +19,6 @@ from fim_private.dp.charge import Charged, Left
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, shown
 from fim_private.periods import Period
-from fim_private.reading.labels import Item
 from fim_private.release import forms
 from fim_private.release.files import METADATA, PARQUET_ENDINGS
 from fim_private.release.forms import KEYS, SCHEMA, Keys
@@ -177,7 +176,7 @@ def _sizes(values: JsonObject) -> tuple[int, ...]:
 
 def _check_itemsets(values: JsonObject) -> None:
     """Check that no itemset comes twice or is empty, and that all have supports, or none has."""
-    seen: set[frozenset[Item]] = set()
+    seen = set()
     for name in ("itemsets", "parts", "known"):
         for place, itemset in enumerate(values.get(name, ())):
             with _inside(f"{name}[{place}]"):

@@ -10,8 +10,9 @@ from fim_private.display import JsonObject, Table, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.release import forms, words
-from fim_private.release.chart import BarChart, draw_all, on_one_scale
+from fim_private.release.chart import draw_all
 from fim_private.release.files import Published
+from fim_private.release.picture import charts_of
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import RulesBySegment
 
@@ -55,12 +56,8 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """The column of segments, or of times; else the option whose values have a release each:
         "with_items" or "group".
         """
-        scope = self.releases[0].scope
-        if scope.with_each:
-            return "with_items"
-        if scope.groups:
-            return "group"
-        return scope.by or scope.time or ""
+        scope, options = self.releases[0].scope, {"item": "with_items", "level": "group"}
+        return options.get(self.part) or scope.by or scope.time or ""
 
     @property
     def max_segments(self) -> int:
@@ -109,17 +106,15 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         same_shares = all(release.shares == first.shares for release in self.releases)
         names = ", ".join(self)
-        if self.part == "item":
-            scope = replace(first.scope, with_items=())
-        elif self.part == "level":
-            scope = replace(first.scope, catalogue=None)
-        elif self.part == "segment":
-            scope = replace(first.scope, segment=names)
-        else:
-            scope = replace(first.scope, period=names)
+        scopes = {
+            "item": replace(first.scope, with_items=()),
+            "level": replace(first.scope, catalogue=None),
+            "segment": replace(first.scope, segment=names),
+            "period": replace(first.scope, period=names),
+        }
         return replace(
             first,
-            scope=scope,
+            scope=scopes[self.part],
             cost=self.cost,
             zcdp=self.zcdp,
             charged=self.charged,
@@ -142,11 +137,8 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """What was released, in words."""
         itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
         parts = words.number_of(len(self), self.part)
-        if self.part == "item":
-            return f"{itemsets} with {parts}"
-        if self.part == "level":
-            return f"{itemsets} of {parts} of groups"
-        return f"{itemsets} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
+        titles = {"item": f"{itemsets} with {parts}", "level": f"{itemsets} of {parts} of groups"}
+        return titles.get(self.part, f"{itemsets} in {parts} of {printable(self.by)}")
 
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values (docs/json.md): what holds for all, and each release as its own
@@ -158,9 +150,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
         column.
         """
-        return forms.rows_by_segment(
-            {name: release.sheet_rows() for name, release in self.items()}, self.part
-        )
+        return forms.rows_by_segment(self, self.part)
 
     def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
@@ -188,21 +178,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
         their axes.
         """
-        return draw_all(self.charts(relative=relative))
-
-    def charts(self, *, relative: bool) -> list[BarChart]:
-        """Return what is drawn of each, on one scale."""
-        charts, whole = [], self.whole
-        for place, release in enumerate(self.releases, 1):
-            # What holds for all stands once: the guarantee below the last, or the want of one above
-            # the first.
-            chart = release.chart(relative=relative)
-            notes = [note for note in chart.notes if note != release.guarantee]
-            if place == len(self) and whole.private:
-                notes.append(whole.guarantee)
-            warning = chart.warning if place == 1 else ""
-            charts.append(replace(chart, warning=warning, notes=notes))
-        return on_one_scale(charts)
+        return draw_all(charts_of(self, relative=relative))
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""

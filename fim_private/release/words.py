@@ -174,23 +174,18 @@ def rows_where(condition: str | None) -> tuple[str, ...]:
 
 
 def left_briefly(left: Left) -> str:
-    """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
-    if left.rho is None:
-        return f"ε {most_in_words(left.epsilon)}"
-    return f"ρ {most_in_words(left.rho)}"
+    """Return what is left of a budget, as briefly as can be: ε of basic composition, else ρ."""
+    sign, loss = left.loss
+    return f"{sign} {most_in_words(loss)}"
 
 
 def charged(charge: Charged | None) -> tuple[str, ...]:
     """Return what a ledger says of a charge, in a sentence; nothing if there was none."""
     if charge is None:
         return ()
-    left = charge.left
-    if left.rho is None:
-        loss = f"ε = {most_in_words(left.epsilon)}"
-    else:
-        loss = f"ρ = {most_in_words(left.rho)} (zCDP)"
+    sign, loss = charge.left.loss
     where = "" if charge.period is None else f" in {charge.period}"
     return (
         f"Charged to the budget of {printable(charge.dataset)} (entry {charge.entry:,}). "
-        f"Left{where}: {loss}, δ = {most_in_words(left.delta)}.",
+        f"Left{where}: {sign} = {most_in_words(loss)}, δ = {most_in_words(charge.left.delta)}.",
     )

@@ -517,11 +517,6 @@ def _required_codes(
                 f"{parameter('with_items')}: {shown(item)} is not in the catalogue, or is left "
                 f"out by {parameter('exclude')}"
             )
-    if items and target.sizes[0] <= len(items):
-        raise ParameterError(
-            f"{parameter('size')} counts the items of {parameter('with_items')} too: it must be "
-            f"at least {len(items) + 1}"
-        )
     return tuple(sorted(code_of[item] for item in items))
 
 

@@ -59,8 +59,7 @@ def as_printed(column: Value) -> Value:
     if not column.type().is_string():
         return present(column)
     # Not by a replacement with groups, which databases write differently.
-    whole = column.re_extract(_WITH_ZEROS, 1).nullif("")
-    return ibis.coalesce(whole, present(column))
+    return ibis.coalesce(column.re_extract(_WITH_ZEROS, 1).nullif(""), present(column))
 
 
 # What databases call the function that gives a time in a zone, whose name is the first argument of
@@ -148,7 +147,9 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
         short = number_of("short year")
         year = (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
     if "name" in said:
-        month = _month(said["name"].substr(0, 3))
+        letters = said["name"].substr(0, 3)
+        months = ((letters == name[:3], place) for place, name in enumerate(MONTHS, 1))
+        month = ibis.cases(*months).cast("int64")
     hour, minute, second = map(number_of, ("hour", "minute", "second"))
     is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (hour <= 23)
     if "half" in said:
@@ -160,12 +161,6 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     if "fraction" in said:
         micros += said["fraction"].concat("000000").substr(0, 6).cast("int64")
     return is_time.ifelse(_days(year, month, number), None), micros
-
-
-def _month(letters: Value) -> Value:
-    """Return the number of a month by the first three letters of its name."""
-    months = ((letters == name[:3], place) for place, name in enumerate(MONTHS, 1))
-    return ibis.cases(*months).cast("int64")
 
 
 def _length_of_month(year: Value, month: Value) -> Value:
@@ -208,11 +203,8 @@ def passing(condition: Condition, table: Table, session: Session) -> Value:
             )
         return comparison
 
-    def is_null(name: str) -> Value:
-        return present(table[name]).isnull()
-
     operators = operator.invert, operator.and_, operator.or_
-    return truth(condition, Logic(compared, is_null, operators))
+    return truth(condition, Logic(compared, lambda name: present(table[name]).isnull(), operators))
 
 
 def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:

@@ -22,12 +22,7 @@ from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.notations import Notation, other_format, other_notation
 from fim_private.reading.options import InputForm, MissingUser, Reading, Times
 from fim_private.reading.other_readings import SAMPLE
-from fim_private.reading.record_batches import (
-    ArrowSource,
-    joint_items,
-    without_time,
-    without_user,
-)
+from fim_private.reading.record_batches import ArrowSource, joint_items, without_time, without_user
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.where import moment_in, tests_of
 from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
@@ -127,8 +122,7 @@ def _rows(session: Session, table: Table, roles: Roles) -> Table:
     """Keep the rows that count, and raise DataError if any lacks the user or time that it needs."""
     times = roles.times
     _refuse_other_notations(session, table, roles)
-    selected = _selected(session, table, roles)
-    rows = session.keep(_without_missing(selected, roles), "rows")
+    rows = session.keep(_without_missing(_selected(session, table, roles), roles), "rows")
     needs_user = roles.user is not None and roles.missing_user is None
     if needs_user and _has_rows(session, rows.filter(_[_NOBODY])):
         raise without_user(roles)
@@ -160,8 +154,7 @@ def _selected(session: Session, table: Table, roles: Roles) -> Table:
         no_user = "" if user.type().is_string() else 0
         columns |= {_USER: user.fill_null(no_user), _NOBODY: user.isnull()}
     if roles.times is not None:
-        time = table[roles.times.column]
-        columns["day"] = day(time, roles.times, session)
+        columns["day"] = day(table[roles.times.column], roles.times, session)
     columns["part"], columns["read"] = _part_and_read(session, table, roles)
     for n, column in enumerate(roles.values):
         columns[f"i{n}"] = table[column]
@@ -252,12 +245,10 @@ def _coded(
     the same code.
     """
     labels = Labels(roles.items_name, fold_case=roles.fold_case)
-    cells = _cells(rows.filter(_.read), roles)
-    distinct = cells.select(_items(rows)).distinct()
+    distinct = _cells(rows.filter(_.read), roles).select(_items(rows)).distinct()
     kinds = distinct.schema().to_pyarrow().types
     names = session.rows(distinct, [pa.array(range(_DRY_ITEMS)).cast(kind) for kind in kinds])
-    columns = [column.combine_chunks() for column in names.columns]
-    coded = labels.encode(joint_items(columns))
+    coded = labels.encode(joint_items([column.combine_chunks() for column in names.columns]))
     vocabulary, code_of = labels.finish([coded])
     codes = np.append(code_of, -1)[coded]
     is_counted = codes >= 0
@@ -324,8 +315,7 @@ def _cells(rows: Table, roles: Roles) -> Table:
 
 def _first_cells(lists: Table) -> Table:
     """Return rows with one item each, for each name in a list where it comes first."""
-    places = ibis.range(lists.i0.length())
-    cells = lists.mutate(cell=lists.i0.unnest(), place=places.unnest())
+    cells = lists.mutate(cell=lists.i0.unnest(), place=ibis.range(lists.i0.length()).unnest())
     first = cells.filter(_.i0.index(_.cell) == _.place)
     return first.mutate(i0=_.cell).drop("cell", "place")
 

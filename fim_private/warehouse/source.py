@@ -67,8 +67,7 @@ class View:
         merges: whether two items may get one code.
         """
         items = np.flatnonzero(codes >= 0)
-        columns = {"item": items.astype(np.int32), "code": codes[items]}
-        table = self.session.upload(columns, "codes")
+        table = self.session.upload({"item": items.astype(np.int32), "code": codes[items]}, "codes")
         entries = self.entries.inner_join(table, "item").select("unit", "basket", item="code")
         if merges:
             entries = entries.distinct()
@@ -103,8 +102,7 @@ class View:
         uploaded = {"total": np.arange(len(weights)), "weight": weights.astype(np.float64)}
         table = self.session.upload(uploaded, "weights")
         totals = held.group_by("unit").aggregate(total=_.count()).inner_join(table, "total")
-        weighted = held.inner_join(totals, "unit")
-        return self.summed(weighted, cells, int(weights.max(initial=0)))
+        return self.summed(held.inner_join(totals, "unit"), cells, int(weights.max(initial=0)))
 
     def summed(self, weighted: Table, cells: int, most: int) -> Int64:
         """Return the sum of the weights, at most ``most`` each, at each place: (cells,).
@@ -117,8 +115,7 @@ class View:
     def sums(self, weights: Int64) -> Int64:
         """Return the weighted sum of each item; see `ItemSource.sums`."""
         cut = self.cut_to(len(weights) - 1)
-        held = cut.unit_items.select("unit", place="item")
-        return cut.sums_by_total(held, cut.count, weights)
+        return cut.sums_by_total(cut.unit_items.select("unit", place="item"), cut.count, weights)
 
     def level_sums(self, scale: int, most: int) -> Int64:
         """Return the level sum of each item; see `ItemSource.level_sums`."""
@@ -162,11 +159,6 @@ class View:
         return _CandidateCounts(self.recoded(ranks_of(codes, known), len(codes), merges=False))
 
 
-def _with_totals(held: Table) -> Table:
-    """Return the cells that units hold with the sum of times over each unit's cells: total."""
-    return held.inner_join(held.group_by("unit").aggregate(total=_TIMES), "unit")
-
-
 def _with_level_weights(held: Table, scale: int) -> Table:
     """Return the cells with their weights in a level sum: floor(scale · √(times / total)), exactly.
 
@@ -205,8 +197,7 @@ class _CandidateCounts:
         rows = view.session.keep(rows, "rows")
         pairs = self._pairs(rows)
         if self._counts_baskets:
-            by_pair = pairs.group_by("unit", "place")
-            pairs = by_pair.aggregate(times=_TIMES, total=_.total.max())
+            pairs = pairs.group_by("unit", "place").aggregate(times=_TIMES, total=_.total.max())
         if view.by_user:
             pairs = _with_level_weights(pairs, scale)
         sums = view.summed(pairs, items * items, scale).reshape(items, items)
@@ -214,12 +205,13 @@ class _CandidateCounts:
         return sums[np.tril_indices(items, -1)]
 
     def level_sums(self, sets: Int32, scale: int) -> Int64:
-        weighted = _with_level_weights(_with_totals(self._held([sets])), scale)
+        held = self._held([sets])
+        totals = held.group_by("unit").aggregate(total=_TIMES)
+        weighted = _with_level_weights(held.inner_join(totals, "unit"), scale)
         return self.view.summed(weighted, len(sets), scale)
 
     def sums(self, candidates: Candidates, weights: Int64) -> Int64:
-        held = self._held(candidates)
-        return self.view.sums_by_total(held, len(weights) - 1, weights)
+        return self.view.sums_by_total(self._held(candidates), len(weights) - 1, weights)
 
     def units_with(self, candidates: Candidates) -> Int64:
         counted = self._held(candidates).group_by("unit").aggregate(number=_.count())
@@ -274,8 +266,7 @@ class _CandidateCounts:
         items = session.upload({"item": codes}, "items")
         rows = session.keep(self._rows.semi_join(items, "item"), "rows")
         starts = accumulate(map(len, candidates), initial=0)
-        containing = partial(self._containing, rows)
-        baskets = reduce(ibis.union, map(containing, candidates, starts))
+        baskets = reduce(ibis.union, map(partial(self._containing, rows), candidates, starts))
         if self._counts_baskets:
             baskets = baskets.group_by("unit", "place").aggregate(times=_TIMES)
         held = session.keep(baskets, "held")
@@ -302,8 +293,7 @@ class _CandidateCounts:
             key, baskets = "pair", self._pairs(rows).rename(pair="place")
         baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
         for place in beyond_pair:
-            renamed = {"basket": _.basket, "more": _.times, f"i{place}": _.item}
-            further = rows.view().select(renamed)
+            further = rows.view().select({"basket": _.basket, "more": _.times, f"i{place}": _.item})
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])
             baskets = baskets.mutate(times=ibis.least(_.times, _.more)).drop("more")
         return baskets.select("unit", "place", "times")
@@ -387,8 +377,7 @@ class _DatabaseCounter(Counter):
             itemsets = itemsets.drop("own")
         if self._view.by_user:
             itemsets = itemsets.select("unit", *self._ranks).distinct()
-        supports = itemsets.group_by(self._ranks).aggregate(support=_.count())
-        return session.keep(supports, "supports")
+        return session.keep(itemsets.group_by(self._ranks).aggregate(support=_.count()), "supports")
 
     def _between(self, lowest: int, highest: int) -> Table:
         return self._listed.filter(_.support.between(lowest, highest)).order_by(self._ranks[::-1])
@@ -442,11 +431,7 @@ class DatabaseSource:
         if isinstance(universe, SizedUniverse):
             view = view.cut_to(universe.count)
         return spectrum_of_items(
-            view,
-            view.count,
-            size,
-            universe,
-            partial(_DatabaseCounter, view, self.effort),
+            view, view.count, size, universe, partial(_DatabaseCounter, view, self.effort)
         )
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> View:

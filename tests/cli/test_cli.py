@@ -1,7 +1,5 @@
 """The command line through real processes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """docs/commands.md and docs/json.md are what their scripts make."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Completion in shells: what a shell asks and is answered, and what it has to run for that."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`fim-private count` through real processes: options, formats, errors, exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`mine --dry-run`: the plan, before anything is read or charged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`fim-private inspect`, and what `mine` says on a terminal of how it read a file."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The notebook in docs/ is what its source gives, and its outputs are those of a new run."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib import import_module

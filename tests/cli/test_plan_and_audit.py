@@ -1,7 +1,5 @@
 """`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

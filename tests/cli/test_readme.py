@@ -7,8 +7,6 @@ runs in order; a comment behind a ``print`` is what it prints. Files that do not
 project are made up, in the form that the command says.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -43,6 +41,8 @@ DOCUMENTS = [
     README,
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
     "datasets/README.md",
     *sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")),
 ]
@@ -254,8 +254,9 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         (folder / option["--itemsets"]).write_text("milk,tea\n")
     if "--ledger" in option:
         make_up_ledger(folder / option["--ledger"])
-    if "--catalogue" in option:
-        make_up_catalogue(folder / option["--catalogue"])
+    for name in ("--catalogue", "--with-each"):
+        if name in option:
+            make_up_catalogue(folder / option[name])
 
 
 def environment() -> dict[str, str]:

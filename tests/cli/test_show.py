@@ -1,7 +1,5 @@
 """`fim-private show`, and the forms in which a release is written."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

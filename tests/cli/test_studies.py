@@ -1,7 +1,5 @@
 """The studies of the paper's claims, and the counting benchmark, on their small settings."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """What terminals, locales, spreadsheets, signals and odd paths do to the commands, as processes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

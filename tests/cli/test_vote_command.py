@@ -1,7 +1,5 @@
 """`fim-private vote` through real processes: the table, JSON, a ledger, errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What counts, on the command line: columns of items, lists, users together."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

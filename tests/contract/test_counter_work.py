@@ -1,7 +1,5 @@
 """How much a counter does: no more than is read or allowed; and it can be stopped."""
 
-from __future__ import annotations
-
 import math
 import signal
 import subprocess

@@ -4,8 +4,6 @@ Every counter that is built is tested, the compiled one with 1, 2 and 8 threads.
 The oracle is brute force on small baskets.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "run": "errors options dp reading counting mechanisms levelwise spark warehouse request "
     "release",
     "mining": "errors options periods counting dp reading spark request release run",
-    "planning": "errors options display dp counting mechanisms levelwise request",
+    "planning": "errors options display dp reading counting mechanisms levelwise request",
     "output": "errors options whole_files display dp reading mechanisms request release planning "
     "mining auditing ledger learning",
     "learning": (

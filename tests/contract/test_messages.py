@@ -75,7 +75,8 @@ def test_the_command_line_spells_each_parameter_as_it_is_typed() -> None:
     assert {name: as_typed(name) for name in options()} == options()
     plain = {name: "--" + name.replace("_", "-") for name in options()}
     others = {name: option for name, option in options().items() if option != plain[name]}
-    assert others == {name: f"--{word}" for name, word in (("start", "from"), ("end", "to"))}
+    words = {"start": "from", "end": "to", "with_items": "with"}
+    assert others == {name: f"--{word}" for name, word in words.items()}
     assert as_typed("data") == "FILE"
     assert {as_typed(name) for name in PYTHON_ONLY} == PYTHON_ONLY
 

@@ -1,7 +1,5 @@
 """A basket has the day of its earliest row, by its own rows; the ledger adds up unit by unit."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

@@ -758,12 +758,12 @@ def scales_for_nothing(patch: Patch) -> None:
 def scales_of_the_data(patch: Patch) -> None:
     """Sizes are brought to one scale by the supports that their itemsets have."""
 
-    def bare(noisy: NoisyCounts, pool: Any, _: Fraction) -> Any:
+    def bare(noisy: NoisyCounts, pool: Any, share: Fraction) -> Any:
         supports = noisy.counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
         scales = np.ones(len(pool))
         for _, places in pool.by_size:
             scales[places] = 1 + supports[places].sum() % 7
-        return scales
+        return scales, share
 
     patch.setattr(levelwise, "_scales_by_size", bare)
 

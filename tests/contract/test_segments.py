@@ -1,7 +1,5 @@
 """Segments: a unit is in as many as are allowed, with its own rows, by these alone."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path

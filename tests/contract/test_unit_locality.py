@@ -34,11 +34,18 @@ from sources import SOURCES, STRINGS_ONLY, units_of
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import item_level_sums, repeated_items
+from fim_private.counting.source import Catalogue, Grouping
 from fim_private.errors import DataError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import transactions
 from fim_private.reading.contribution_bounds import drawn_baskets, text_digest
-from fim_private.reading.labels import Item, Vocabulary, canonical_vocabulary
+from fim_private.reading.labels import (
+    Item,
+    Vocabulary,
+    canonical_vocabulary,
+    mixed_vocabulary,
+)
+from fim_private.reading.labels import numbers as numbered
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -86,12 +93,26 @@ def in_catalogue(data: Transactions) -> Transactions:
     return data.recoded(data.vocabulary.codes_in(CATALOGUE), CATALOGUE)
 
 
+# Groups of some items, by their codes.
+GROUP_OF: dict[Item, int] = {"a": 0, "\u00e9": 0, 0: 1, 2: 1}
+MEMBERS, PLACES = mixed_vocabulary([*GROUP_OF])
+GROUPING = Grouping(MEMBERS, np.array([*GROUP_OF.values()], dtype=np.int32)[np.argsort(PLACES)])
+
+
+def grouped(data: Transactions) -> Transactions:
+    return LocalSource(data).items(Catalogue(numbered(2), GROUPING)).transactions
+
+
 VIEWS = {
     "as read": View(lambda data: data, list),
     "one item of a basket": capped(1, 2),
     "one basket": capped(2, 1),
     "two baskets": capped(3, 2),
     "catalogue": View(in_catalogue, lambda unit: reference.listed(unit, LISTED)),
+    "groups": View(
+        grouped,
+        lambda unit: [frozenset(GROUP_OF[item] for item in b if item in GROUP_OF) for b in unit],
+    ),
     "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
     "left out": View(
         lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)

@@ -1,7 +1,5 @@
 """Weighted sums are exact, whoever counts them, and one unit adds its own vector."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The engine in a database: the same seeded release as on one machine, of DuckDB and PostgreSQL."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import os
@@ -51,6 +49,7 @@ WRITTEN = "%d/%m/%Y %I:%M %p"
 OF_DATES: dict[str, Any] = {"time": "date", "time_format": "%d %b %Y", "period": "2026-02"}
 OF_TEXTS = {"time": "written", "time_format": WRITTEN, "missing_time": "drop", "period": "2026-02"}
 OF_NUMBERS = {"time": "code", "time_format": "%Y%m%d", "period": "2026-W02"}
+BY_BOTH, BY_SHOP = {"basket": ["customer", "basket"]}, {"by": "shop", "segments": ["0.0", "1"]}
 OF_FEBRUARY: dict[str, Any] = {"time": "day", "period": "2026-02"}
 MONTHS: dict[str, Any] = {"time": "day", "period": "2026-01..2026-03", "per": "month"}
 SOME = "store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"
@@ -263,15 +262,7 @@ def test_numbers_and_what_is_missing_are_as_on_one_machine(
     assert abs((release.units or 0) - rows) < 30
 
 
-@pytest.mark.parametrize(
-    "own",
-    [
-        {},
-        {"user": "customer"},
-        {"basket": ["customer", "basket"]},
-        {"by": "shop", "segments": ["0.0", "1"]},
-    ],
-)
+@pytest.mark.parametrize("own", [{}, {"user": "customer"}, BY_BOTH, BY_SHOP])
 def test_integers_in_print_are_as_on_one_machine(own: dict[str, Any]) -> None:
     ways, rows = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"], range(3000)
     table = pa.table(

@@ -77,7 +77,9 @@ def test_what_a_plan_costs_follows_from_its_steps(
     assert min(certified_epsilon(plan)) <= plan.cost.epsilon * (1 + Fraction(1, 10**9))
     rho = sum(Fraction(step.zcdp.rho) for step in plan.steps)
     assert plan.zcdp == ZcdpCost(
-        rho, plan.names_delta + sum(step.delta or 0 for step in plan.steps)
+        rho,
+        plan.names_delta + sum(step.delta or 0 for step in plan.steps),
+        normal=plan.composition is StepComposition.GAUSSIAN,
     )
 
 
@@ -98,7 +100,7 @@ def test_given_itemsets_cost_in_zcdp_what_their_noise_does(joint_noise: bool) ->
     assert noise is not None
     count = plan.step("count")
     others = Fraction(0) if count is None else Fraction(count.zcdp.rho)
-    assert plan.zcdp == ZcdpCost(noise.rho + others, 0)
+    assert plan.zcdp == ZcdpCost(noise.rho + others, 0, normal=True)
     assert plan.composition is StepComposition.GAUSSIAN
 
 

@@ -1,7 +1,5 @@
 """What is advised where nothing, or too little, came out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Product lists: every form of one, labels in place of codes, earlier releases."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -27,6 +25,7 @@ from fim_private.release.page import page
 PRODUCTS = pd.DataFrame(
     {"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]}
 )
+ROWS = PRODUCTS.to_numpy(dtype=object).tolist()
 SALES = pa.table(
     {
         "customer": [str(n // 6) for n in range(3600)],
@@ -43,21 +42,10 @@ NAMED: dict[str, Any] = {"catalogue_item": "sku", "catalogue_label": "name"}
 LISTED: dict[str, Any] = {"item": "sku", "label": "name", "items": 4}
 
 
-def as_sheet(path: Path) -> Path:
-    path.write_bytes(
-        workbook(
-            dict(enumerate([list(PRODUCTS.columns), *PRODUCTS.to_numpy(dtype=object).tolist()], 1))
-        )
-    )
-    return path
-
-
 def as_database(path: Path) -> str:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("create table products (sku, name, price)")
-        connection.executemany(
-            "insert into products values (?, ?, ?)", PRODUCTS.to_numpy(dtype=object).tolist()
-        )
+        connection.executemany("insert into products values (?, ?, ?)", ROWS)
         connection.commit()
     return f"sqlite:///{path}"
 
@@ -70,12 +58,10 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
     PRODUCTS.to_json(folder / "p.jsonl", orient="records", lines=True)
     for name in ("p.csv", "german.csv.gz", "p.parquet", "p.jsonl"):
         yield folder / name, name, {}
-    yield str(as_sheet(folder / "p.xlsx")), "p.xlsx", {}
-    yield (
-        as_database(folder / "p.db"),
-        "p.db",
-        {"catalogue_query": "select sku, name from products"},
-    )
+    (folder / "p.xlsx").write_bytes(workbook(dict(enumerate([[*PRODUCTS], *ROWS], 1))))
+    yield f"{folder}/p.xlsx", "p.xlsx", {}
+    query = {"catalogue_query": "select sku, name from products"}
+    yield as_database(folder / "p.db"), "p.db", query
     for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
         (folder / "departments" / f"no={place}").mkdir(parents=True)
         part.to_parquet(folder / "departments" / f"no={place}" / "part.parquet")
@@ -91,12 +77,8 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
 def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> None:
     for source, name, more in forms(tmp_path):
         release = fim.mine(SALES, size="1-2", catalogue=source, **NAMED, **more, **ASKED)
-        assert {itemset.items for itemset in release} == {
-            ("Milk",),
-            ("Tea",),
-            ("Milk", "Tea"),
-            ("Jam", "Milk"),
-        }, source
+        found = {itemset.items for itemset in release}
+        assert found == {("Milk",), ("Tea",), ("Milk", "Tea"), ("Jam", "Milk")}, source
         assert release[["Tea", "Milk"]].items == ("Milk", "Tea")
         told = release.to_dict()["catalogue"]
         assert told.pop("codes") == {"Jam": 3, "Milk": 1, "Tea": 2}
@@ -181,14 +163,8 @@ def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
 
 def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
     """Not those of the rows that pass, nor of those with a user or a basket."""
-    table = pa.table(
-        {
-            "u": ["a", None, "b", "b"],
-            "b": ["1", "2", None, "4"],
-            "i": [5, 6, 7, 8],
-            "d": [1, 1, 1, 2],
-        }
-    )
+    columns = [["a", None, "b", "b"], ["1", "2", None, "4"], [5, 6, 7, 8], [1, 1, 1, 2]]
+    table = pa.table(columns, names=[*"ubid"])
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
     table.to_pandas().to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "wide.csv").write_text("u,d,Item 1,Item 2\na,1,5,6\n,1,7,\nb,2,8,\n")
@@ -240,16 +216,9 @@ def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_ma
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "It does not protect which items there are" in page
     assert page.count(alike) >= 3
-    said = (
-        release.to_json(),
-        release.to_json(whole=True),
-        repr(release),
-        repr(release.scope),
-        release.to_csv(),
-    )
-    statement = json.dumps(ledger.statement().to_dict())
-    also_said = (release.to_markdown(), str(release), page, repr(ledger), statement)
-    for text in (*said, *also_said):
+    said = [release.to_json(), release.to_json(whole=True), repr(release), repr(release.scope)]
+    said += [release.to_csv(), release.to_markdown(), str(release), page, repr(ledger)]
+    for text in (*said, json.dumps(ledger.statement().to_dict())):
         # A noisy number of units such as "2,735" is not the number of items.
         assert re.search(r"(?<![\d,.])735(?![\d,.]?\d)", text) is None, text
     release.save(tmp_path / "release.json")

@@ -1,7 +1,5 @@
 """What changed between two releases: what is said to have changed has."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A release as a picture: SVG and matplotlib draw the same."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import io
@@ -21,8 +19,9 @@ from released import mined, release_of
 import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError
-from fim_private.release.chart import WIDE, short_name
-from fim_private.release.release import Itemset
+from fim_private.release.chart import WIDE, BarChart, short_name
+from fim_private.release.picture import charts_of
+from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import ALL_RULES, Rules
 
 EVIL = [
@@ -56,9 +55,14 @@ def texts(drawing: str) -> list[str]:
     return [each.text or "" for each in ElementTree.fromstring(drawing).iter(f"{SPACE}text")]
 
 
+def chart_of(release: Release, *, relative: bool = True) -> BarChart:
+    [chart] = charts_of(release, relative=relative)
+    return chart
+
+
 def test_bars_have_the_numbers_of_the_release() -> None:
     release = mined(supports=True, neighbors="replace-one")
-    shares, units = release.chart(), release.chart(relative=False)
+    shares, units = chart_of(release), chart_of(release, relative=False)
     assert (shares.per_cent, units.per_cent) == (True, False)
     assert shares.scale == "share of all 1,300 baskets"
     assert units.scale == "baskets"
@@ -71,22 +75,22 @@ def test_bars_have_the_numbers_of_the_release() -> None:
 
 
 def test_the_guarantee_or_the_want_of_one_is_said() -> None:
-    seeded, private = mined().chart(), mined(seed=None)
+    seeded, private = chart_of(mined()), mined(seed=None)
     assert seeded.warning == mined().guarantee
     assert seeded.warning not in seeded.notes
-    assert private.chart().warning == ""
-    assert private.chart().notes[-1] == private.guarantee
+    assert chart_of(private).warning == ""
+    assert chart_of(private).notes[-1] == private.guarantee
 
 
 def test_the_doubtful_are_marked() -> None:
     sure, doubtful = Itemset(("a", "b"), doubtful=False), Itemset(("c", "d"), doubtful=True)
-    first, second = release_of(sure, doubtful).chart().bars
+    first, second = chart_of(release_of(sure, doubtful)).bars
     assert (first.label(WIDE), second.label(WIDE)) == ("{a, b}", "{c, d} ?")
     assert second.described == "{c, d}; may not be one of those asked for"
 
 
 def test_very_many_are_cut_and_counted() -> None:
-    chart = release_of(*(Itemset((n, n + 1)) for n in range(250)), top=250).chart()
+    chart = chart_of(release_of(*(Itemset((n, n + 1)) for n in range(250)), top=250))
     assert (len(chart.bars), chart.more) == (200, 50)
     assert "50 more are not drawn." in [*chart.below]
 
@@ -95,7 +99,7 @@ def test_very_many_are_cut_and_counted() -> None:
 @pytest.mark.one_in(3)
 def test_every_release_has_its_svg(asked: dict[str, Any]) -> None:
     release = mined(**asked)
-    chart = release.chart()
+    chart = chart_of(release)
     shown = texts(release.to_svg())
     for bar in chart.bars:
         assert bar.label(WIDE) in shown
@@ -112,7 +116,7 @@ def test_svg_is_one_file_that_loads_and_runs_nothing() -> None:
     root = ElementTree.fromstring(drawing)
     assert root.tag == f"{SPACE}svg"
     assert root.attrib["role"] == "img"
-    assert root.attrib["aria-label"] == mined(supports=True).chart().title
+    assert root.attrib["aria-label"] == chart_of(mined(supports=True)).title
     assert not any(re.match("on|.*href", name) for each in root.iter() for name in each.attrib)
     assert drawing.count("http") == 1  # the name space
     assert "url(" not in drawing
@@ -132,7 +136,7 @@ def test_names_are_text_in_svg(name: str) -> None:
 @pytest.mark.one_in(3)
 def test_plot_draws_what_the_chart_says(asked: dict[str, Any], pyplot: Any) -> None:
     release = mined(**asked)
-    chart = release.chart()
+    chart = chart_of(release)
     ax = release.plot()
     if chart.has_lengths:
         intervals, dots = ax.collections
@@ -192,7 +196,7 @@ def test_segments_stand_below_each_other_on_one_scale(relative: bool, tmp_path: 
     whole = " ".join(texts(drawing))
     for name, one in release.items():
         assert f"s {name}: " in whole
-        assert all(bar.label(WIDE) in whole for bar in one.chart().bars)
+        assert all(bar.label(WIDE) in whole for bar in chart_of(one).bars)
     assert whole.count("NOT PRIVATE") == 1
     ticks = re.findall(r'text-anchor="middle">([^<]*)<', drawing)
     ticks = [tick for tick in ticks if " " not in tick.removesuffix(" %")]
@@ -260,7 +264,7 @@ def test_a_title_says_no_more_than_the_numbers_do(
 ) -> None:
     shares = mined(supports=True).shares
     release = release_of(*itemsets, shares=shares, sizes=(1, 2), privacy_unit=unit)
-    assert release.chart().title == title
+    assert chart_of(release).title == title
 
 
 def test_a_title_of_rules_is_the_surest() -> None:

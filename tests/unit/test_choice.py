@@ -1,7 +1,5 @@
 """--mechanism auto: which mechanism is chosen by public numbers, and how a release says so."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

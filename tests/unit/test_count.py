@@ -1,7 +1,5 @@
 """`fim.count`: which itemsets are taken, and how they are counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

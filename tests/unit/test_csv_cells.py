@@ -1,7 +1,5 @@
 """Cells of CSV: what a reader gets back, and what a spreadsheet would not run."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

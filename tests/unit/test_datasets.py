@@ -1,7 +1,5 @@
 """Several files as one table, datasets, relations and object stores."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Rows brought together to baskets and units: compiled and in numpy, beside plain Python."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from types import ModuleType

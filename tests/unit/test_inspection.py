@@ -1,7 +1,5 @@
 """`inspect`: how a source would be read, what is in it, and the command that mines it so."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import warnings
@@ -163,17 +161,14 @@ def _words(name: str, value: Any) -> list[str]:
     return [word for each in np.atleast_1d(value).tolist() for word in (option, each)]
 
 
-def test_a_customer_and_a_day_are_a_visit(tmp_path: Path) -> None:
+def test_a_customer_and_a_day_are_a_visit_and_twins_one_item(tmp_path: Path) -> None:
     seen = fim.inspect(path := written(tmp_path, "a.csv", VISITS))
     assert seen.options == {"user": "customer", "basket": ["customer", "date"], "item": "product"}
     assert "--basket customer --basket date" in command_for(seen)
     all_of_them = fim.inspect(path, basket="customer", item="product")
     assert (seen.baskets, all_of_them.baskets) == (600, 50)
     assert any("basket 'customer' and basket 'date'" in note for note in all_of_them.notes)
-
-
-def test_twins_are_offered_to_be_one(tmp_path: Path) -> None:
-    seen = fim.inspect(path := written(tmp_path, "a.csv", VISITS))
+    # Items that differ by capital letters alone are offered to be one.
     (offer,) = (note for note in seen.notes if "capital" in note)
     assert offer.endswith("such as 'TEA' and 'Tea': fold_case takes them as one.")
     assert "--fold-case takes them as one" in render_inspection(seen, Screen()).replace("\n", " ")

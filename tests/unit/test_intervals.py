@@ -1,7 +1,5 @@
 """The certified bounds contain the true value, and are tight."""
 
-from __future__ import annotations
-
 from decimal import Context, Decimal
 from fractions import Fraction
 

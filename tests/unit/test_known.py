@@ -1,7 +1,5 @@
 """Itemsets that are known from an earlier release."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -25,7 +25,7 @@ from patience import PATIENCE, python
 import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.dp.charge import Charge, Charged, Span
-from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
+from fim_private.dp.composition import gdp_mu, zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
@@ -38,13 +38,16 @@ from fim_private.run import engines
 from fim_private.run.run import Run
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
+FIFTY = [[str(number)] for number in range(50)]
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
 
 
-def charge(epsilon: Any = 1, delta: Any = 0, rho: Any = None, **changes: Any) -> Charge:
+def charge(
+    epsilon: Any = 1, delta: Any = 0, rho: Any = None, *, normal: bool = False, **changes: Any
+) -> Charge:
     if rho is None:
         rho = Fraction(by_digits(epsilon)) ** 2 / 2
-    concentrated = ZcdpCost(rho, delta)
+    concentrated = ZcdpCost(rho, delta, normal=normal)
     values: dict[str, Any] = {"command": "mine", "dataset": "sales", "privacy_unit": "basket"}
     values |= {"neighbors": "replace-one", "parameters": {"size": 2}, **changes}
     return Charge(cost=PrivacyCost(epsilon, delta), zcdp=concentrated, **values)
@@ -82,12 +85,25 @@ def test_a_charge_that_would_overspend_says_what_is_left(ledger: fim.Ledger) -> 
     assert len(ledger.entries) == 2
 
 
-Cost = tuple[Fraction, Fraction, Fraction]
+HALF = Fraction(15, 10**7)
+Cost = tuple[Fraction, Fraction, Fraction, bool]
 COSTS = st.tuples(
     st.sampled_from([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7), Fraction(1), Fraction(2, 3)]),
     st.sampled_from([Fraction(0), Fraction(1, 10**6), Fraction(1, 3 * 10**6)]),
     st.sampled_from([Fraction(1, 100), Fraction(1, 30), Fraction(1, 2)]),
+    st.booleans(),
 )
+# ε, δ, and in zCDP or Gaussian privacy ρ and δ: within (2, 3e-6), by how δ is split
+LIMITED = {
+    "basic": {"basic": (Fraction(2), Fraction(3, 10**6))},
+    "zcdp": {"zcdp": (zcdp_rho(Fraction(2), HALF / (1 - HALF)), HALF)},
+    "gaussian": {"gaussian": (gdp_mu(Fraction(2), HALF / (1 - HALF)) ** 2 / 2, HALF)},
+    "any": {
+        "basic": (Fraction(2), Fraction(9, 10**7)),
+        "zcdp": (zcdp_rho(Fraction(2), Fraction(3, 10**7)), Fraction(12, 10**7)),
+        "gaussian": (gdp_mu(Fraction(2), Fraction(6, 10**7)) ** 2 / 2, Fraction(12, 10**7)),
+    },
+}
 
 
 class Sequences(RuleBasedStateMachine):
@@ -97,38 +113,42 @@ class Sequences(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "sales.ledger"
-        self.composition = random.choice(["basic", "zcdp"])
+        self.composition = random.choice([*LIMITED])
         limit: Any = {"epsilon": 2, "delta": 3e-6, "composition": self.composition}
         self.ledger = fim.Ledger.create(self.path, **limit)
         self.taken: list[Cost] = []
         self.copies: list[tuple[Path, int]] = []
 
-    def sums(self, *more: Cost) -> tuple[Fraction, Fraction]:
-        nothing = (Fraction(0),) * 3
-        epsilon, delta, rho = map(sum, zip(nothing, *self.taken, *more, strict=True))
-        return Fraction(epsilon if self.composition == "basic" else rho), Fraction(delta)
-
-    @property
-    def limit(self) -> tuple[Fraction, Fraction]:
-        if self.composition == "basic":
-            return Fraction(2), Fraction(3, 10**6)
-        naming = Fraction(3, 2 * 10**6)
-        return zcdp_rho(Fraction(2), (2 * naming - naming) / (1 - naming)), naming
+    def holding(self, *more: Cost) -> set[str]:
+        """The compositions that hold for all that was taken, and more."""
+        taken = [*self.taken, *more]
+        delta = sum(cost[1] for cost in taken)
+        normal = all(cost[3] for cost in taken)
+        return {
+            name
+            for name, (loss, most) in LIMITED[self.composition].items()
+            if sum(cost[0 if name == "basic" else 2] for cost in taken) <= loss
+            and delta <= most
+            and (normal or name != "gaussian")
+        }
 
     @rule(cost=COSTS)
     def charge(self, cost: Cost) -> None:
-        """A charge is taken exactly where the sums stay within the limit."""
-        epsilon, delta, rho = cost
-        allowed = all(a <= b for a, b in zip(self.sums(cost), self.limit, strict=True))
-        if allowed:
-            told = self.ledger.charge(charge(epsilon, delta, rho=rho))
-            self.taken.append(cost)
-            assert told.entry == len(self.taken)
-            left = (told.left.epsilon if told.left.rho is None else told.left.rho, told.left.delta)
-            assert left == tuple(a - b for a, b in zip(self.limit, self.sums(), strict=True))
-        else:
-            with pytest.raises(fim.LedgerError, match="would overspend"):
-                self.ledger.charge(charge(epsilon, delta, rho=rho))
+        """A charge is taken exactly where one composition holds for the whole history with it."""
+        epsilon, delta, rho, normal = cost
+        asked = charge(epsilon, delta, rho=rho, normal=normal)
+        if not self.holding(cost):
+            with pytest.raises(fim.LedgerError, match=r"would overspend|adds up Gaussian privacy"):
+                self.ledger.charge(asked)
+            return
+        told = self.ledger.charge(asked)
+        self.taken.append(cost)
+        assert told.entry == len(self.taken)
+        index = 0 if told.left.rho is None else 2
+        spent = sum(cost[index] for cost in self.taken), sum(cost[1] for cost in self.taken)
+        left = told.left.epsilon if told.left.rho is None else told.left.rho, told.left.delta
+        limits = [LIMITED[self.composition][name] for name in self.holding()]
+        assert left in [(loss - spent[0], delta - spent[1]) for loss, delta in limits]
 
     @rule()
     def reopen(self) -> None:
@@ -157,8 +177,10 @@ class Sequences(RuleBasedStateMachine):
     def within_the_limit(self) -> None:
         """What the file says is what was taken, and within the limit."""
         entries = self.ledger.entries
-        assert self.taken == [(one.cost.epsilon, one.cost.delta, one.zcdp.rho) for one in entries]
-        assert all(a <= b for a, b in zip(self.sums(), self.limit, strict=True))
+        assert self.taken == [
+            (one.cost.epsilon, one.cost.delta, one.zcdp.rho, one.zcdp.normal) for one in entries
+        ]
+        assert self.holding()
 
     def teardown(self) -> None:
         """Leave nothing behind."""
@@ -179,7 +201,7 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 )
 @pytest.mark.parametrize("bound", ["at creation", "by the first release"])
 def test_it_is_bound_to_one_data_set_unit_and_relation(
-    path: Path, changes: dict[str, str], says: str, bound: str
+    path: Path, changes: dict[str, Any], says: str, bound: str
 ) -> None:
     terms: dict[str, Any] = {"epsilon": 3, "delta": 1e-5, "composition": "basic"}
     if bound == "at creation":
@@ -242,8 +264,12 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
     [
         ({"epsilon": 0}, "epsilon must be a number above 0"),
         ({"delta": 1}, "delta must be 0 or a number above 0 and below 1"),
-        ({"composition": "rdp"}, "composition must be one of basic, zcdp, not 'rdp'"),
-        ({"composition": "zcdp", "delta": 0}, "rho, as composition 'zcdp', needs a delta of at le"),
+        (
+            {"composition": "rdp"},
+            "composition must be one of any, basic, zcdp, gaussian, not 'rdp'",
+        ),
+        ({"composition": "zcdp", "delta": 0}, "composition zcdp needs a delta of at least 1e-299"),
+        ({"composition": "any", "delta": 0}, "composition any needs a delta of at least 1e-299"),
         ({"neighbors": "all"}, "neighbors must be one of"),
         ({"unit": "shop"}, "unit must be one of basket, user"),
         ({"dataset": ""}, "dataset must be the name"),
@@ -251,7 +277,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
         ({"epsilon": 1 + Fraction(1, 10**1500)}, "epsilon has more than 1,000 digits"),
         ({"epsilon": None}, "give epsilon or rho, one of them"),
         ({"rho": 1}, "give epsilon or rho, one of them"),
-        ({"epsilon": None, "rho": 1, "delta": 0}, "rho, as composition 'zcdp', needs a delta of"),
+        ({"epsilon": None, "rho": 1, "delta": 0}, "composition zcdp needs a delta of at least"),
         ({"epsilon": None, "rho": 1, "composition": "basic"}, "rho is of zCDP: leave out composit"),
         ({"epsilon": None, "rho": 0}, "rho must be a number above 0"),
         ({"epsilon": None, "rho": 1 + Fraction(1, 3**3000)}, "rho has more than 1,000 digits"),
@@ -403,7 +429,7 @@ def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     assert ledger.statement(verify=True).seen.unit_columns == ("customer",)
     with sqlite3.connect(path) as connection:
         # an older program cannot read it any more
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
     connection.close()
 
 
@@ -602,7 +628,6 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
     assert said.more_like_last() == 0
     shown = " ".join(render_statement(said, Screen()).split())
     assert "It was renewed, and takes no more charges: they go to the ledger that followed" in shown
-    assert "may have an ε of up to" not in shown
     assert aside.read_bytes() == before
     shutil.copy(aside, path)
     with pytest.raises(fim.LedgerError, match="was renewed, and takes no more charges"):
@@ -683,7 +708,7 @@ def a_ledger(path: Path) -> Path:
     return path
 
 
-NEWER = "PRAGMA user_version = 4"
+NEWER = "PRAGMA user_version = 5"
 WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: None, "there is none; create it with `fim-private budget create`"),
     "empty": (lambda path: path.touch(), "is empty, as where a ledger's creation was cut off"),
@@ -782,7 +807,7 @@ def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
     assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
     noise: Any = release.noise
     rho = (1 / noise.of_units + 50 / (4 * noise.parameter)) / 2
-    assert ledger.entries[1].zcdp == ZcdpCost(rho, 0)
+    assert ledger.entries[1].zcdp == ZcdpCost(rho, 0, normal=True)
 
 
 def test_what_is_refused_is_refused_before_the_data_is_read(path: Path) -> None:
@@ -977,7 +1002,7 @@ def test_parallel_processes_share_what_is_left_to_the_last(path: Path, processes
     assert ledger.left.epsilon == 0
 
 
-LIMITED = """
+SMALL_FILES = """
 import resource, sys
 import fim_private as fim
 from ledger_worker import CHARGE
@@ -996,7 +1021,7 @@ except fim.LedgerError as error:
 def test_a_full_disk_refuses_and_gains_nothing(path: Path, size: int) -> None:
     fim.Ledger.create(path, epsilon=1000, delta=0.1)
     places = os.pathsep.join([*sys.path, str(WORKER.parent)])
-    done = python("-W", "ignore", "-c", LIMITED, path, size, PYTHONPATH=places)
+    done = python("-W", "ignore", "-c", SMALL_FILES, path, size, PYTHONPATH=places)
     *released, error = done.stdout.splitlines()
     assert done.stderr == ""
     assert "cannot " in error
@@ -1018,11 +1043,11 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
     assert ledger.charge(charge()).entry == 1
 
 
-def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
+def test_a_new_ledger_adds_up_in_any_way_where_it_has_a_delta(path: Path) -> None:
     def created(name: str, **limit: Any) -> Any:
         return fim.Ledger.create(path.with_name(name), **limit).statement().terms
 
-    assert created("usual", epsilon=3, delta=1e-5).composition == "zcdp"
+    assert created("usual", epsilon=3, delta=1e-5).composition == "any"
     assert created("pure", epsilon=3, delta=0).composition == "basic"
     assert created("asked", epsilon=3, delta=1e-5, composition="basic").composition == "basic"
     of_rho = created("rho", rho=0.21, delta=1e-5)
@@ -1034,6 +1059,64 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     assert zcdp_rho(of_rho.epsilon * (1 - Fraction(1, 10**9)), left) < of_rho.rho
 
 
+@pytest.mark.parametrize(
+    ("composition", "asked", "releases"),
+    [
+        ("any", {"top": 1, "supports": False}, 3),
+        ("basic", {"top": 1, "supports": False}, 3),
+        ("zcdp", {"top": 1, "supports": False}, 1),
+        ("gaussian", {"top": 1, "supports": False}, 0),
+        ("any", {}, 8),
+        ("basic", {}, 3),
+        ("zcdp", {}, 7),
+        ("gaussian", {}, 8),
+        ("any", {"top": 3, "mechanism": "limited-domain", "supports": False}, 4),
+        ("zcdp", {"top": 3, "mechanism": "limited-domain", "supports": False}, 5),
+        ("any", {"itemsets": FIFTY}, 7),
+        ("basic", {"itemsets": FIFTY}, 3),
+        ("zcdp", {"itemsets": FIFTY}, 7),
+        ("gaussian", {"itemsets": FIFTY}, 8),
+    ],
+)
+def test_a_ledger_allows_so_many_releases(
+    path: Path, composition: str, asked: dict[str, Any], releases: int
+) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition=composition)
+
+    def release() -> None:
+        if "itemsets" in asked:
+            fim.count(BASKETS, ledger=ledger, dataset="sales", **asked)
+        else:
+            fim.mine(BASKETS, ledger=ledger, dataset="sales", **asked)
+
+    for _ in range(releases):
+        release()
+    with pytest.raises(
+        fim.LedgerError, match=r"overspend|not all normal; give mechanism levelwise"
+    ):
+        release()
+    if releases:
+        assert ledger.statement().more_like_last() == 0
+
+
+def test_a_composition_that_was_exceeded_holds_no_more(path: Path) -> None:
+    """Also for a release that adds nothing to the sum that was exceeded."""
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    ledger.charge(charge(0.1, 3.5e-6, rho=0.001, normal=True))  # more than basic's part of δ
+    assert ledger.statement().to_dict()["left"]["basic"] == {"epsilon": 0.0, "delta": 0.0}
+    ledger.charge(charge(0.1, 0, rho=0.001))  # after which Gaussian composition has ended
+    with pytest.raises(fim.LedgerError, match=r"rho 0\.183 and delta 5e-07 are left, and it takes"):
+        ledger.charge(charge(0.1, 0, rho=0.185))
+    with pytest.raises(fim.LedgerError, match=r"rho 0\.183 and delta 5e-07 are left"):
+        ledger.charge(charge(0.1, 0, rho=0.2, normal=True))
+    shown = render_statement(ledger.statement(), Screen())
+    assert shown.count("ended") == 2
+    assert (
+        "one basket changes the probability of whatever all releases say together by a factor"
+        in shown
+    )
+
+
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
     def said() -> set[str]:
         statement = ledger.statement()
@@ -1043,11 +1126,11 @@ def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) ->
 
     assert "like the last" not in " ".join(said())
     for cost, words in (
-        (charge("0.001", 0), "enough for about 2,999 more releases like the last."),
-        (charge("0.5", 1e-6), "enough for about 4 more releases like the last."),
-        (charge("0.001", "0.000003"), "enough for about 2 more releases like the last."),
-        (charge(1, 1e-6), "enough for about 1 more release like the last."),
-        (charge(1, 1e-6), "not enough for another release like the last."),
+        (charge("0.001", 0), "enough for 2,999 more like the last."),
+        (charge("0.5", 1e-6), "enough for 4 more like the last."),
+        (charge("0.001", "0.000003"), "enough for 2 more like the last."),
+        (charge(1, 1e-6), "enough for 1 more like the last."),
+        (charge(1, 1e-6), "enough for 0 more like the last."),
     ):
         ledger.charge(cost)
         assert said() == {f"The rest is {words}"}

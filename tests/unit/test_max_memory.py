@@ -1,7 +1,5 @@
 """How much memory a read may take: what would take more is refused while it is read."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any
@@ -35,13 +33,8 @@ def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
     """The same purchases, a few megabytes each, in every kind of source."""
     numbers = np.arange(MANY)
     table = pa.table({"order": numbers // 3, "item": numbers % 100})
-    lists = pa.table(
-        {
-            "items": pa.ListArray.from_arrays(
-                np.arange(0, MANY + 1, 3, dtype=np.int32), numbers % 100
-            )
-        }
-    )
+    offsets = np.arange(0, MANY + 1, 3, dtype=np.int32)
+    lists = pa.table({"items": pa.ListArray.from_arrays(offsets, numbers % 100)})
     pyarrow.parquet.write_table(table, folder / "long.parquet")
     pyarrow.parquet.write_table(lists, folder / "lists.parquet")
     with pa.ipc.new_stream(str(folder / "long.arrows"), table.schema) as writer:
@@ -89,13 +82,9 @@ def test_every_kind_of_source_is_held_to_it(
 def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
     path = gzipped(tmp_path / "a.txt.gz", piece, 60_000_000)
     for form in ("lines", "fimi", "spmf", "wide"):
+        delimiter = "," if form == "lines" else None
         with pytest.raises(fim.FimPrivateError) as caught:
-            fim.read_transactions(
-                path,
-                input_format=form,
-                delimiter="," if form == "lines" else None,
-                max_memory="30MB",
-            )
+            fim.read_transactions(path, input_format=form, delimiter=delimiter, max_memory="30MB")
         assert "\n" not in str(caught.value)
     for read in (fim.read_catalogue, given_itemsets):
         with pytest.raises(MemoryLimitError), limit_memory(MemoryLimit.of("30MB")):
@@ -116,10 +105,8 @@ def test_what_is_no_size(size: Any) -> None:
 
 def test_sizes() -> None:
     given: list[int | str] = ["4GB", "4 gb", "4.5MB", "1KiB", "7b", "7", 7, "0.5 TiB"]
-    assert [MemoryLimit.of(size).most for size in given] == [
-        *(4 * 10**9, 4 * 10**9, 4_500_000, 1024, 7, 7, 7),
-        1 << 39,
-    ]
+    sizes = [4 * 10**9, 4 * 10**9, 4_500_000, 1024, 7, 7, 7, 1 << 39]
+    assert [MemoryLimit.of(size).most for size in given] == sizes
 
 
 def test_unless_given_it_is_a_part_of_the_machine() -> None:

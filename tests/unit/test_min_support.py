@@ -1,7 +1,5 @@
 """`min_support`: what is asked for, what is released, and what is promised of it."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

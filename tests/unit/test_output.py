@@ -1,7 +1,5 @@
 """What is shown fits the screen. A file is written whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """What goes with an item that a person names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -126,3 +124,18 @@ def test_on_the_command_line_an_item_is_named_by_with(tmp_path: Path) -> None:
     assert "most frequent pairs with tea" in shown.stdout
     refused = run(tmp_path, "mine", "sales.csv", "--with", "tea", "--mechanism", "distance")
     assert refused.stderr == "Error: --with goes with --mechanism levelwise, not distance\n"
+
+
+def test_a_plan_says_what_a_partner_needs_and_what_its_item() -> None:
+    asked: dict[str, Any] = {"units": 4_000, "with_items": ["tea"], "top": 20}
+    users = fim.plan(user_items=61, **asked)
+    assert isinstance(users, fim.Plan)
+    planned = users.best(20)
+    assert planned.name == "levelwise"
+    assert 60 < (planned.required_support or 0) < (planned.item_support or 0)
+    assert "one of many itemsets of 2 with tea among 4,000 units" in users.title
+    assert "users of 61 items" in users.title
+    with pytest.raises(fim.ParameterError, match="with_items needs typical_basket, a guess of"):
+        fim.plan(**asked)
+    with pytest.raises(fim.ParameterError, match="size counts the items of with_items too"):
+        fim.plan(typical_basket=8, size=1, **asked)

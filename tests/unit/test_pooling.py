@@ -1,7 +1,5 @@
 """Supports that draw on each other: the critical value, the estimates, and what a release shows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A progress bar: on a terminal, on standard error, and nowhere else."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

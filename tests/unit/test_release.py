@@ -1,7 +1,5 @@
 """Release: the forms it is handed out in, and `mine`."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import sys

@@ -1,7 +1,5 @@
 """The page of a release: it shows what is released and nothing else, loads nothing."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import hashlib

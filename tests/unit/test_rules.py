@@ -1,7 +1,5 @@
 """Association rules of noisy supports."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

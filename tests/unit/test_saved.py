@@ -1,7 +1,5 @@
 """A release as a file: loaded again it is the same."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """What counts, and what an item is: items of several columns, lists to leave out, short baskets."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from fractions import Fraction

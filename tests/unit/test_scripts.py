@@ -1,8 +1,10 @@
-"""The scripts: the small files of the README's commands, and the linter of prose."""
+"""The scripts: the small files of the README's commands, the linter of prose, what is published."""
 
 import gzip
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 import lint_prose
+import make_release
 
 FILES = ("sales.csv.gz", "catalogue.csv", "pairs.csv")
 
@@ -62,3 +65,29 @@ def test_bad_prose_is_found_where_it_begins() -> None:
 def test_good_prose_passes() -> None:
     for text in GOOD:
         assert not [*lint_prose.findings("page.md", text)], text
+
+
+# -------------------- what is published
+
+
+@pytest.mark.parametrize("home", ["", "https://example.org/us/fim-private"])
+def test_the_address_is_filled_in_wherever_it_belongs(home: str, tmp_path: Path) -> None:
+    make_release.copy_to_build(tmp_path, home)
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)", readme)
+    assert (len(targets) > 10) == bool(home)
+    assert all(target.startswith(f"{home}/") for target in targets)
+    for target in targets:
+        assert (REPOSITORY / target.partition(f"/v{make_release.version_here()}/")[2]).exists()
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project.get("urls", {}).get("Homepage", "") == home
+    citation = (tmp_path / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {make_release.version_here()}" in citation
+    assert (f"url: {home}" in citation) == bool(home)
+
+
+def test_workflows_have_pinned_actions_and_no_rights_of_their_own() -> None:
+    for path in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        assert "\npermissions: {}\n" in text
+        assert re.findall("uses: (.*)", text) == re.findall(r"uses: (\S+@[0-9a-f]{40} # v.*)", text)

@@ -1,7 +1,5 @@
 """Databases: what may be asked, and a real SQLite file."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Noisy supports: the noise is enough and no more, and what is made of it contradicts nothing."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How times are written in texts, and comparisons with texts in another notation."""
 
-from __future__ import annotations
-
 import datetime
 import locale
 import random
@@ -64,6 +62,8 @@ def test_a_format_that_is_none_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(fim.ParameterError, match="time_format must be") as caught:
             fim.mine(tmp_path / "none.csv", **ASKED, time="day", period="2026", time_format=written)
         assert "\n" not in str(caught.value)
+    with pytest.raises(fim.ParameterError, match="time_format needs time too, or a date in where"):
+        fim.mine(SLASHES, **ASKED, time_format="%d/%m/%Y")
 
 
 def test_days_with_dots_are_days_and_months() -> None:
@@ -231,11 +231,6 @@ def test_words_among_numbers_pass_nothing_and_one_large_number_with_marks_is_ref
     with pytest.raises(fim.DataError, match="dates as 2026-01-31"):
         read(prices("2026-01-05", "5 January 2026"), "price > '2026-01-01'")
     assert read(prices("2026-01-05", "2026-02-30", "2026-01-07"), "price > '2026-01-01'") == 2
-
-
-def test_a_format_without_times_is_refused() -> None:
-    with pytest.raises(fim.ParameterError, match="time_format needs time too, or a date in where"):
-        fim.mine(SLASHES, **ASKED, time_format="%d/%m/%Y")
 
 
 # -------------------- a basket may be named by its time

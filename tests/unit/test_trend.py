@@ -1,7 +1,5 @@
 """Pages of several releases: how shares moved, and what changed."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How many units there are: when it is bought, with which noise."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction
@@ -36,8 +34,8 @@ OF_USERS = {"top": 3, "user": "customer", "mechanism": "levelwise"}
 
 # Every composition there is (basic, zCDP, GDP; ρ; δ = 0) in which a number of units is bought.
 COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
-    "one": (DATA, {"mechanism": "limited-domain"}, NoiseKind.LAPLACE),
-    "one support": (DATA, {"mechanism": "limited-domain", "supports": True}, NoiseKind.LAPLACE),
+    "one": (DATA, {"mechanism": "limited-domain", "top": 1, **BARE}, NoiseKind.LAPLACE),
+    "one support": (DATA, {"mechanism": "limited-domain", "top": 1}, NoiseKind.LAPLACE),
     "many": (DATA, {"mechanism": "limited-domain", "top": 60, **BARE}, NoiseKind.GAUSSIAN),
     "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE, **BARE}, NoiseKind.NORMAL),
     "levelwise": (DATA, {"top": 3, **BARE}, NoiseKind.NORMAL),

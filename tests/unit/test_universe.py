@@ -1,7 +1,5 @@
 """What is public about the items: three universes, and what one user can change of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What stands for no value, and which identifiers are one: the same in every form and company."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """`where`: its grammar, and which rows pass: each by itself, the same in every source."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
-# What is left must take one thread so long that others are worth their start, and their tables.
+# Further threads need tables of their own. They are worth that if one thread alone would still take
+# this long.
 _SHARED_SECONDS = 0.0015
 
 # Called with the fraction done of the present pass, 0 to 1.
@@ -85,7 +86,7 @@ class Effort:
             def tick() -> None:
                 nonlocal shown
                 now, done = time.monotonic(), fraction()
-                # What is left takes so long as what was done, times one share over the other.
+                # One thread goes on at the speed that it had so far.
                 if not helpers and (1 - done) * (now - begun) >= (done - before) * _SHARED_SECONDS:
                     helpers.extend(pool.submit(scan.run) for _ in range(self.workers - 1))
                 if now - shown >= _PROGRESS_SECONDS:

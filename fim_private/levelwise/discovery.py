@@ -298,11 +298,22 @@ _UNEVEN = 0.8
 class UnitHistogram:
     """About how many units have how many candidates.
 
-    candidates: (bins,) the middle of each bin. units: (bins,) noisy, >= 0.
+    Attributes:
+        candidates: (bins,) the middle of each bin.
+        units: (bins,) noisy, >= 0.
+        deviation: σ of the noise in each number of units.
     """
 
     candidates: Floats
     units: Floats
+    deviation: float
+
+    @property
+    def least_supports(self) -> float:
+        """What the supports of all candidates add up to at least, given the noise; may be < 0."""
+        in_use = self.candidates[self.units > 0]
+        lost = EMPTY * self.deviation * float(np.linalg.norm(in_use))
+        return float((self.units * self.candidates).sum()) - lost
 
     def remaining_weight(self, bound: int) -> float:
         """Return the share of all weight, above 0, that remains if units are scaled to a norm.
@@ -484,7 +495,7 @@ class NoisyCounts:
         units = np.add.reduceat(self.counts.units_with(sets)[1:], first - 1)
         noisy, variance = self._noisy(units * GRID, share, 1, None)  # a unit is in one bin
         noisy[noisy < EMPTY * sqrt(variance)] = 0
-        return UnitHistogram(middles, noisy)
+        return UnitHistogram(middles, noisy, sqrt(variance))
 
     def weights_by_histogram(
         self, pool: CandidatePool, histogram_share: Fraction, share: Fraction, least: float

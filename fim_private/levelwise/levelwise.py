@@ -159,9 +159,8 @@ def counted_twice(
     count: int,
 ) -> Counted:
     """Return the best candidates of a pool, which is not empty, with their estimates."""
-    weights, variance = noisy.weights(
-        first_pool, recipe.first, _first_bound(noisy, first_pool, levels, recipe, count)
-    )
+    bound = _first_bound(noisy, first_pool, recipe, count)
+    weights, variance = noisy.weights(first_pool, recipe.first, bound)
     first_noise = sqrt(variance)
     ranked, deviations = first_pool.shrunken(weights, variance, levels)
     scales, histogram_share = _scales_by_size(noisy, ranked, recipe.histogram)
@@ -195,29 +194,20 @@ def counted_twice(
     return Counted(pool, noise, deviations, clear, first_pool, levels, bool(noisy.required))
 
 
-def _first_bound(
-    noisy: NoisyCounts,
-    pool: CandidatePool,
-    levels: WeightedBySize,
-    recipe: Recipe,
-    count: int,
-) -> int:
+def _first_bound(noisy: NoisyCounts, pool: CandidatePool, recipe: Recipe, count: int) -> int:
     """Return the squared norm of the first count: the usual one, or more where supports are large.
 
-    Of users, the weights of the levels tell how the support of the last itemset sought compares to
-    that of all candidates, and a histogram how much that is.
+    A histogram tells what the supports of all candidates add up to at least, and the weights of the
+    levels which part of that the last of the `count` itemsets sought has.
     """
     usual = min(recipe.first_bound, len(pool))
     if not recipe.first_histogram:
         return usual
     histogram = noisy.histogram(pool, recipe.first_histogram)
-    supports = float((histogram.units * histogram.candidates).sum())
     sought = min(count * len(pool.rivals), len(pool))
-    last = max(float(np.sort(pool.estimates)[-sought]), 0.0)
-    total = max(float(np.maximum(pool.estimates, 0).sum()), last)
-    least = 0.0
-    if total:
-        least = supports * last / total
+    positive = np.maximum(pool.estimates, 0)
+    part_of_last = float(np.sort(positive)[-sought] / max(positive.sum(), 1.0))
+    least = max(histogram.least_supports, 0.0) * part_of_last
     return max(noisy.best_bound(histogram, len(pool), recipe.first, least), usual)
 
 
@@ -260,10 +250,7 @@ def _scales_by_size(
         if not weight:
             continue
         histogram = noisy.histogram(CandidatePool((sets,), pool.estimates[places]), share_of_size)
-        in_use = histogram.candidates[histogram.units > 0]
-        supports = float((histogram.units * histogram.candidates).sum())
-        supports -= noise * float(np.linalg.norm(in_use))
-        scales[places] = max(supports / weight, 1.0)
+        scales[places] = max(histogram.least_supports / weight, 1.0)
     return scales, half
 
 

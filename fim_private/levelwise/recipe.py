@@ -325,10 +325,12 @@ class Recipe:
             sought,
             adapts=sought.kind in ("pairs", "larger", "partners"),
         )
-        pool = sought.first_pool()
+        pool, first_histogram = sought.first_pool(), Fraction(1, 100)
         if sought.kind == "partners":
             most_items = most_paired = _LISTED_PARTNERS if sought.listed else _PARTNERS
             pool = _partner_pool(sought, most_items)
+            # An item has few owners, and a histogram of them would be mostly noise.
+            first_histogram = Fraction(0)
         elif sought.kind == "items":
             most_items = most_paired = 3 * sought.count + 20
             pool = _limited([most_items])
@@ -348,7 +350,7 @@ class Recipe:
             pool=pool,
             second_pool=2 * sought.count + 10,
             first_bound=3,
-            first_histogram=Fraction(1, 100),
+            first_histogram=first_histogram,
             own_items=OWN_ITEMS_OF_USER,
         )
 

@@ -38,7 +38,7 @@ from fim_private.request.itemsets import (
     supports_of,
 )
 from fim_private.request.plan import ReleasePlan
-from fim_private.request.request import Request, recorded_request, request_from
+from fim_private.request.request import Request, listed, recorded_request, request_from
 from fim_private.request.scope import Scope, listed_items
 from fim_private.run.engines import SQL, DryRun, Opened
 from fim_private.run.outcome import Execution, Outcome
@@ -260,18 +260,19 @@ def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
     items. Raises ParameterError for options that do not go together.
     """
     values = run.values
-    asked = values["group"]
-    if asked is None:
+    group = values["group"]
+    if group is None:
         public = public_items(run)
         if public is None:
             return [(scope, None)]
-        universe, listed = public
+        universe, stated = public
         values["catalogue"] = universe.items
-        return [(replace(scope, catalogue=listed), None)]
-    columns = (asked,) if isinstance(asked, str) else tuple(asked)
-    if not 0 < len({*columns}) == len(columns) <= _MOST_LEVELS:
+        return [(replace(scope, catalogue=stated), None)]
+    columns = (group,) if isinstance(group, str) else (*listed(group),)
+    are_names = all(isinstance(column, str) for column in columns)
+    if not are_names or not 0 < len({*columns}) == len(columns) <= _MOST_LEVELS:
         raise ParameterError(
-            f"{parameter('group')} must name one to {_MOST_LEVELS} different columns"
+            f"{parameter('group')} must name one to {_MOST_LEVELS} different columns, as texts"
         )
     _refuse_both(values, "group", "catalogue_label", "universe_size", "items_are_public")
     if len(columns) > 1:
@@ -282,19 +283,19 @@ def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
     for column in reversed(columns):
         public = public_items(run, column)
         assert public is not None, "groups are of a catalogue"
-        universe, listed = public
+        universe, stated = public
         if coarser is not None:
-            listed = replace(listed, within=universe.groups_within(coarser))
-        levels.insert(0, (replace(scope, catalogue=listed), universe))
+            stated = replace(stated, within=universe.groups_within(coarser))
+        levels.insert(0, (replace(scope, catalogue=stated), universe))
         coarser = universe
     return levels
 
 
-def _refuse_both(values: OptionValues, name: str, *others: str) -> None:
+def _refuse_both(values: OptionValues, name: str, *rivals: str) -> None:
     """Raise ParameterError if an option was given that does not go with another one."""
-    for other in others:
-        if values[other] is not None and values[other] is not False:
-            raise ParameterError(f"give {parameter(name)} or {parameter(other)}, not both")
+    for rival in rivals:
+        if values[rival] is not None and values[rival] is not False:
+            raise ParameterError(f"give {parameter(name)} or {parameter(rival)}, not both")
 
 
 def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
@@ -311,8 +312,8 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
 
     values = run.values
     if values["with_each"] is None:
-        asked = items_asked("with_items", values["with_items"])
-        return [replace(scope, with_items=of_data(asked))]
+        items = of_data(items_asked("with_items", values["with_items"]))
+        return [replace(scope, with_items=items)]
     _refuse_both(values, "with_each", "with_items", "known", "by", "periods")
     items = of_data(listed_items(values["with_each"], fold_case=scope.fold_case))
     if len(items) > _MOST_QUESTIONS:
@@ -337,12 +338,12 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
         source = source.capped(public.max_basket, public.max_baskets or 1)
     first = Execution(prepared.spending.plan, source, run.randomness)
     units = first.unit_count(public=prepared.request.promise.units_are_public)
-    found = None
+    items = None
     for request, plan in zip(prepared.requests, prepared.plans, strict=True):
         execution = replace(first, plan=plan)
-        if found is None or not request.scope.with_each:
-            found = execution.find_items()
-        selected = execution.select(found, units)
+        if items is None or not request.scope.with_each:
+            items = execution.find_items()
+        selected = execution.select(items, units)
         published = execution.publish(selected, units)
         # A segment has its own scope; a question adds its items, and a level its groups.
         scope = replace(

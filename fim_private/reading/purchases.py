@@ -247,7 +247,7 @@ class ListColumns:
                 raise DataError(
                     f"a list of items must be a path or a collection of items, not {source.shown}"
                 ) from None
-        return self._items(chunks, "the catalogue")[0]
+        return self._items(chunks, "the list of items")[0]
 
     def _item_column(self, source: ArrowSource) -> str:
         """Return the only column, or the only one named like an item. Raises DataError."""
@@ -270,7 +270,7 @@ class ListColumns:
         codes = [labels.encode(chunk) for chunk in chunks]
         vocabulary, final = labels.finish(codes)
         if not len(vocabulary):
-            raise DataError(f"{where} lists no items; it needs at least one")
+            raise DataError(f"{where} has no items; it needs at least one")
         return vocabulary, final[np.concatenate(codes)]
 
 

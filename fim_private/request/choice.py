@@ -50,12 +50,7 @@ class Choice:
 
 
 def automatic_choice(
-    target: Target,
-    public: PublicFacts,
-    promise: Promise,
-    *,
-    has_known: bool,
-    has_required: bool = False,
+    target: Target, public: PublicFacts, promise: Promise, *, uses_named: str | None
 ) -> Choice:
     """Return the mechanism that "auto" stands for.
 
@@ -63,18 +58,16 @@ def automatic_choice(
         target: Which itemsets are sought.
         public: What is known of the data by everybody.
         promise: Who is protected, under which relation and budget.
-        has_known: Whether known itemsets are given.
-        has_required: Whether all itemsets sought must have some public items.
+        uses_named: What levelwise makes of public items or itemsets that a caller named, which no
+            other mechanism uses; None if none were named.
     """
     spends_delta = promise.budget.delta > 0
     if not spends_delta:
         return Choice("permute-and-flip", "it needs the smallest margin of all that spend no delta")
     if public.max_rank or public.max_basket or public.max_baskets:
         return Choice("limited-domain", "it uses the public cap that you gave")
-    if has_known:
-        return Choice("levelwise", "it makes use of the known itemsets")
-    if has_required:
-        return Choice("levelwise", "it finds what goes with an item that you name")
+    if uses_named is not None:
+        return Choice("levelwise", uses_named)
     seeks_several = (
         target.min_support is not None
         or target.top > 1

@@ -228,10 +228,12 @@ def request_from(
     name = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
     if name is None:
-        has_known = values["known"] is not None
-        choice = automatic_choice(
-            target, public, promise, has_known=has_known, has_required=bool(scope.with_items)
-        )
+        uses_named = None
+        if values["known"] is not None:
+            uses_named = "it makes use of the known itemsets"
+        elif scope.with_items:
+            uses_named = "it finds what goes with an item that you name"
+        choice = automatic_choice(target, public, promise, uses_named=uses_named)
     else:
         choice = Choice(name)
     spec = registry.spec_named(choice.name)
@@ -486,30 +488,45 @@ def _known(
     if isinstance(public.universe, Catalogue):
         vocabulary = public.universe.items
     code_of = dict(zip(labels, named.codes_in(vocabulary)[places].tolist(), strict=True))
-    required = _required_codes(scope.with_items, code_of, target)
-    counted: dict[tuple[int, ...], None] = {}
-    for itemset in itemsets:
-        codes = {code_of[item] for item in itemset}
-        if min(codes) < 0:  # one of its items may not be released
-            continue
-        others = tuple(sorted(codes.difference(required)))
-        if len(codes) <= target.sizes[-1] and codes.issuperset(required):
-            counted[others] = None
-        elif not required:  # of larger ones the items are known
-            counted |= dict.fromkeys((code,) for code in others)
-    counted.pop((), None)
+    required = _required_codes(scope.with_items, code_of)
+    coded = [frozenset(code_of[item] for item in itemset) for itemset in itemsets]
+    counted = _counted(coded, required, target.sizes[-1])
     # Itemsets without the required items are not sought, but their items are known all the same.
     if known is not None and not counted and not required:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
-    return KnownItemsets(vocabulary, tuple(counted), required)
+    return KnownItemsets(vocabulary, counted, required)
 
 
-def _required_codes(
-    items: Sequence[Item], code_of: Mapping[Item, int], target: Target
-) -> tuple[int, ...]:
+def _counted(
+    itemsets: Iterable[frozenset[int]], required: tuple[int, ...], largest: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return the known itemsets that are counted, each once, without the items that all must have.
+
+    Of an itemset that is too large its items are counted by themselves. One of whose items may not
+    be released, code -1, is left out.
+
+    Args:
+        itemsets: The codes of their items.
+        required: The codes of the items that all must have.
+        largest: The largest size that is sought.
+    """
+    counted: dict[tuple[int, ...], None] = {}
+    for codes in itemsets:
+        if min(codes) < 0:
+            continue
+        beside = tuple(sorted(codes.difference(required)))
+        if len(codes) <= largest and codes.issuperset(required):
+            counted[beside] = None
+        elif not required:
+            counted |= dict.fromkeys((code,) for code in beside)
+    counted.pop((), None)
+    return tuple(counted)
+
+
+def _required_codes(items: Sequence[Item], code_of: Mapping[Item, int]) -> tuple[int, ...]:
     """Return the codes of the items that every itemset sought must have, ascending.
 
-    Raises ParameterError for one that cannot be released, or if itemsets have no room for others.
+    Raises ParameterError for one that cannot be released.
     """
     for item in items:
         if code_of[item] < 0:

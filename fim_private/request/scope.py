@@ -239,18 +239,7 @@ class Scope:
             yield f"An item is what the columns {_named(self.item)} say together."
         if self.catalogue is not None:
             yield self.catalogue.sentences()
-        if self.with_items:
-            yield f"Only itemsets{self.with_in_words} were sought: a public choice."
-        if self.groups:
-            yield (
-                f"{len(self.groups)} levels of groups were counted: each has an equal part of the "
-                f"budget."
-            )
-        if self.with_each:
-            yield (
-                f"{len(self.with_each):,} items were asked about together: the budget for counting "
-                f"and for supports has an equal part for each."
-            )
+        yield from self._question_in_words()
         number = len(self.exclude)
         if number:
             named = _items_in_words(self.exclude)
@@ -265,6 +254,21 @@ class Scope:
             yield (
                 "An itemset counts all users who ever bought all of it, in one basket or in "
                 "several."
+            )
+
+    def _question_in_words(self) -> Iterator[str]:
+        """Yield with which items itemsets were sought, and what shares the budget."""
+        if self.with_items:
+            yield f"Only itemsets{self.with_in_words} were sought: a public choice."
+        if self.groups:
+            yield (
+                f"{len(self.groups)} levels of groups were counted: each has an equal part of the "
+                f"budget."
+            )
+        if self.with_each:
+            yield (
+                f"{len(self.with_each):,} items were asked about together: the budget for counting "
+                f"and for supports has an equal part for each."
             )
 
 

@@ -259,7 +259,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name"),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
         ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue"),
-        ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^column 'sku' .* lists no items"),
+        ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^column 'sku' .* has no items"),
         (SKU | {"catalogue_query": "select 1"}, r"^catalogue_query is for a"),
         ({"catalogue": "sqlite:///a.db"}, "^a database needs catalogue_query: a select"),
         (SKU | {"catalogue": "sqlite:///a.db"}, r"^a database needs catalogue_query: a select"),

@@ -54,7 +54,7 @@ def test_confidence_is_of_all_who_have_the_item_also_of_those_with_nothing_else(
     forgets_some: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if forgets_some:  # a mutant
-        whole = outcome.supports_of
+        whole = vars(outcome)["supports_of"]
 
         def without_lone_owners(itemsets: GivenItemsets, *rest: Any) -> list[int]:
             lone = [1000 * (itemset == ("tea",)) for itemset in itemsets.itemsets]

@@ -551,6 +551,7 @@ def test_forms_of_rules() -> None:
 def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
     with warnings.catch_warnings(action="ignore"):
         from mlxtend import frequent_patterns
+    newer = {"jaccard", "kulczynski", "certainty"}
     everywhere = [["tea", "milk"]] * 900  # whose noisy supports are above the number of baskets
     for baskets, size in ((SHOP, 2), (SHOP, "2-3"), (everywhere, 2)):
         release = fim.mine(baskets, **{**MINED, "size": size})
@@ -564,6 +565,8 @@ def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
         ours = release.rules(**EVERY)
         assert len(ours) == len(theirs) > 0
         columns = ["antecedent support", "consequent support", "support", *METRICS, "certainty"]
+        # mlxtend has these three from 0.23.2 on.
+        columns = [name for name in columns if name in theirs or name not in newer]
         key = ["antecedents", "consequents"]
         both = ours.merge(theirs, on=key, suffixes=("", " theirs"))
         assert len(both) == len(ours)

@@ -30,7 +30,7 @@ from fim_private.ledger.chain import (
 )
 from fim_private.ledger.statement import Statement
 from fim_private.ledger.storage import LastSeen
-from fim_private.periods import KINDS
+from fim_private.periods import KINDS_OF_PROMISE
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
@@ -106,6 +106,8 @@ class Ledger:
             unit: What it protects, "basket" or "user". None: the first release decides.
             per: "day", "week", "month", "quarter" or "year", which protects what a user buys in any
                 one of them, not users for good. Periods that do not overlap cost the most of them.
+                A week belongs to the month, quarter or year of its Thursday; "calendar-month" and
+                its like cut weeks instead.
             renew: Whether path may be a ledger. It begins anew with nothing spent. The old ledger
                 stays beside it, as path.1, and takes no more charges. Its dataset, neighbors, unit
                 and per apply where you leave them out. The new ledger then says what the old one
@@ -129,7 +131,7 @@ class Ledger:
                 dataset=dataset,
                 neighbors=None if neighbors is None else str(exact_neighbors(neighbors)),
                 privacy_unit=unit,
-                per=per,
+                per=None if per is None else KINDS_OF_PROMISE[per],
             ),
             PrivacyBudget.of(epsilon, delta, rho),
         )
@@ -227,7 +229,7 @@ class Ledger:
         last = entries[-1]
         left = after.left_at(last.reach)
         period = None if last.reach is None else last.period
-        self.charged = Charged(last.dataset, last.number, left, period)
+        self.charged = Charged(last.dataset, last.number, left, period, after.together)
         return self.charged
 
     def _after(
@@ -435,7 +437,7 @@ def _check_choices(
     for name, choice, choices in (
         ("composition", composition, (*Composition,)),
         ("unit", unit, UNITS),
-        ("per", per, KINDS),
+        ("per", per, KINDS_OF_PROMISE),
     ):
         if choice not in (None, *choices):
             raise ParameterError(

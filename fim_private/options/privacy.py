@@ -23,7 +23,7 @@ from fim_private.options.declaration import (
     of_ledger,
     shown,
 )
-from fim_private.periods import KINDS
+from fim_private.periods import KINDS_OF_PROMISE
 
 
 class BudgetOptions(TypedDict, total=False):
@@ -173,9 +173,10 @@ class LedgerLimit(TypedDict):
         OptionalText,
         of_ledger(
             "Protect what a customer buys in any one day, week, month, quarter or year, not the "
-            "customer for good. Each has the whole budget.",
+            "customer for good. Each has the whole budget. A week belongs to the month of its "
+            "Thursday; calendar-month, -quarter and -year cut weeks.",
             "KIND",
-            values=KINDS,
+            values=KINDS_OF_PROMISE,
         ),
     ]
     renew: Annotated[

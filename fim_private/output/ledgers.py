@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from fim_private.display import printable
+from fim_private.dp.accountant import Sums
 from fim_private.dp.cost import least_in_words, most_in_words
-from fim_private.ledger.chain import Composition, Sums
+from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
 from fim_private.output.screen import Block, Grid, Screen, bold, dim
 
@@ -59,7 +60,7 @@ _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "zcdp_delta": "δ"}
 
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each period: how much is spent, how much remains, and for how much."""
-    for name, _, reach in statement.periods:
+    for name, reach in statement.stretches:
         composition, share = statement.roomiest(reach)
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fim_private.display import JsonObject
+from fim_private.dp.accountant import COSTS, Sums
+from fim_private.dp.cost import Exact
 from fim_private.errors import MissingExtraError
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Items, Itemset
@@ -255,6 +257,7 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
         "parts": _itemsets(release, release.parts),
         "shares": [share.to_dict() for share in release.shares],
         "noise": _noise(release.noise),
+        "adds_up": release.adds_up and _adds_up(release.adds_up),
     }
     without = {name for name in KEYS if unordered.get(name) is None}
     if release.has_supports:
@@ -332,6 +335,11 @@ def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObje
                     values[f"{prefix}share_interval"] = [*interval]
         objects.append(values)
     return objects
+
+
+def _adds_up(sums: Sums) -> JsonObject:
+    values: JsonObject = {name: float(Exact(sums[name])) for name in COSTS}
+    return values | {"normal": not sums["other_noise"]}
 
 
 def _noise(noise: SupportNoise | None) -> JsonObject | None:

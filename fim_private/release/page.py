@@ -21,6 +21,7 @@ from fim_private.release.changes import (
     compared,
     counted,
     listed,
+    spent_by_all,
 )
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
@@ -141,7 +142,8 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     """
     checked_title(title)
     trend = _trend_of(releases)
-    promises = dict.fromkeys(release.guarantee for release in releases.values())
+    promises = [spent_by_all([*releases.values()])]
+    promises += dict.fromkeys(release.guarantee for release in releases.values())
     return render(
         "trend.html.jinja",
         title=title or "How shares moved",

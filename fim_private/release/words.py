@@ -7,6 +7,7 @@ from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, least_in_words, most_in_words, rounded_up
 from fim_private.dp.neighbors import Neighbors
+from fim_private.periods import in_words
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
 from fim_private.release.forms import AnyRelease
@@ -105,7 +106,8 @@ def protected(unit: str, missing_user: str | None, per: str | None = None) -> st
     if per is None:
         protected_unit = f"{unit} (all their baskets)"
     else:
-        protected_unit = f"{unit}'s {per} (all their baskets of that {per})"
+        kind = in_words(per)
+        protected_unit = f"{unit}'s {kind} (all their baskets of that {kind})"
     if missing_user == MissingUser.OWN_UNIT:
         protected_unit += " or basket without a user"
     return protected_unit

@@ -214,14 +214,15 @@ class Statement(Tabular):
         if self.terms.renewed is not None:
             yield _renewal_in_words(self.terms.renewed)
         per = self.terms.per
-        if per is not None and is_of_weeks(per):
-            yield f"A week belongs to the {in_words(per)} of its Thursday."
         if not self.entries:
             return
         who = f"one {self.promise.privacy_unit}"
         if per is not None:
             who = f"what one user buys in one {in_words(per)}"
-        yield f"So far {self.together.in_words} is spent of {who}."
+        yield (
+            f"So far {self.together.in_words} is spent of {who}, if these releases were planned "
+            "beforehand."
+        )
         if per is not None:
             yield (
                 f"A user who buys in all of these periods has {self.spent_of_user.in_words} in all."
@@ -364,7 +365,11 @@ class Statement(Tabular):
             relation += f": replacing it by any other that {alike}"
         if "items_are_public" in parameters:
             relation += ", among data with the same list of items"
-        return f"It is about {who}, under {relation}."
+        sentence = f"It is about {who}, under {relation}."
+        per = self.terms.per
+        if per is not None and is_of_weeks(per):
+            sentence += f" A week belongs to the {in_words(per)} of its Thursday."
+        return sentence
 
     @property
     def repeatable(self) -> str:

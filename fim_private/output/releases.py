@@ -16,7 +16,6 @@ from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.learning.voting import Vote
 from fim_private.options import option_name
 from fim_private.output.screen import Block, Grid, Screen, bold
-from fim_private.periods import in_words
 from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.forecast import list_gain
 from fim_private.release import words
@@ -233,8 +232,8 @@ def _remarks(release: Release) -> Iterator[str]:
         elif release.units is not None:
             yield f"There are {release.units:,} {unit}s in all."
         if release.scope.per is not None:
-            kind = in_words(release.scope.per)
-            yield f"A {unit} with purchases in several {kind}s counts once for each."
+            period = release.scope.per_in_words
+            yield f"A {unit} with purchases in several {period}s counts once for each."
     if release.parts:
         yield (
             f"The rules also need the supports of {len(release.parts):,} subsets: --format "

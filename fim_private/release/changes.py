@@ -7,6 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -509,18 +510,23 @@ def spent_by_all(releases: Sequence[Release]) -> str:
             reach = reach_of(release.scope.span, first.privacy_unit, release.neighbors)
         spent[reach] = both(spent[reach], release.adds_up)
     # Where one ledger was charged with all of them, the sum is stated at its δ, as the ledger does.
-    deltas = {
-        release.charged and release.charged.spent and release.charged.spent.delta
-        for release in releases
-    }
+    budgets = {_delta_of_ledger(release) for release in releases}
     delta = None
-    if len(deltas) == 1 and first.scope.per is None:
-        delta = deltas.pop()
+    if len(budgets) == 1 and first.scope.per is None:
+        delta = budgets.pop()
     cost = smallest_cost(most_spent(spent), delta)
+    who = words.customers(first.privacy_unit).removesuffix("s")
     return (
-        f"Together these {len(releases):,} releases spend {cost.in_words} of one "
-        f"{first.privacy_unit.replace('user', 'customer')}."
+        f"Together these {len(releases):,} releases spend {cost.in_words} of one {who}, if they "
+        "were planned beforehand."
     )
+
+
+def _delta_of_ledger(release: Release) -> Fraction | None:
+    """Return the δ of the ledger that a release was charged to; None if that is not known."""
+    if release.charged is None or release.charged.spent is None:
+        return None
+    return release.charged.spent.delta
 
 
 def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:

@@ -18,7 +18,6 @@ from fim_private.display import item_name, printable
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, least_in_words, most_in_words, one_in_words, rounded_up
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.periods import in_words
 from fim_private.release import words
 from fim_private.request.plan import shares_in_words
 
@@ -71,7 +70,6 @@ def _environment() -> Environment:
         "one_in_words": one_in_words,
         "rounded_up": rounded_up,
         "growth_bound": growth_bound,
-        "in_words": in_words,
         "shares_in_words": shares_in_words,
         "words": words,
     }

@@ -187,7 +187,10 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
         return ()
     sign, loss = charge.left.loss
     where = "" if charge.period is None else f" in {charge.period}"
-    return (
+    sentence = (
         f"Charged to the budget of {printable(charge.dataset)} (entry {charge.entry:,}). "
-        f"Left{where}: {sign} = {most_in_words(loss)}, δ = {most_in_words(charge.left.delta)}.",
+        f"Left{where}: {sign} = {most_in_words(loss)}, δ = {most_in_words(charge.left.delta)}."
     )
+    if charge.spent is None:
+        return (sentence,)
+    return sentence, f"All that was charged to it so far comes to {charge.spent.in_words}."

@@ -112,6 +112,11 @@ class Scope:
         return Span(self.time or "", self.basket, self.per, self.period)
 
     @property
+    def per_in_words(self) -> str | None:
+        """What `per` is called, such as "month"; None for nothing."""
+        return None if self.per is None else in_words(self.per)
+
+    @property
     def periods(self) -> list[str]:
         """The names of the periods: several for all releases together."""
         if self.period is None:
@@ -225,7 +230,7 @@ class Scope:
                 f"earliest row, by {printable(self.time or '')}."
             )
         if periods and most > 1:
-            whose = unit if self.per is None else f"{unit}'s {in_words(self.per)}"
+            whose = unit if self.per is None else f"{unit}'s {self.per_in_words}"
             yield f"A {whose} counts in up to {most} periods: each has 1/{most} of the budget."
         if self.time_format:
             yield f"Times are written as {printable(self.time_format)}."

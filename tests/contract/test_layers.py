@@ -36,9 +36,9 @@ MAY_IMPORT = {
     # what one machine does, on parts of the units: no mechanisms
     "spark": "errors dp spectrum reading counting",
     # as spark: sums of units that stay in their database
-    "warehouse": "errors spectrum reading counting",
+    "warehouse": "errors periods spectrum reading counting",
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
-    "request": "errors options display dp reading counting mechanisms levelwise",
+    "request": "errors options display periods dp reading counting mechanisms levelwise",
     # what is released, and nothing else
     "release": "errors options display periods dp reading request planning whole_files",
     # carries out plans: the one place that opens purchases and charges a ledger

@@ -33,6 +33,7 @@ from fim_private.ledger.chain import hashed
 from fim_private.output.ledgers import render_statement
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
+from fim_private.periods import KINDS_OF_PROMISE
 from fim_private.release.page import page
 from fim_private.run import engines
 from fim_private.run.run import Run
@@ -685,7 +686,7 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     path: Path, other: dict[str, Any]
 ) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
-    span = Span("sold_at", ("order_id",), "month", "2026-11")
+    span = Span("sold_at", ("order_id",), KINDS_OF_PROMISE["month"], "2026-11")
     ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
     same = renewed(path).statement()  # what is left out stays as it was
     promised = {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user"}
@@ -753,7 +754,8 @@ def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> No
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     alone: dict[str, Any] = {"top": 1, "supports": False, "epsilon": 0.5, "delta": 1e-6}
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", **alone)
-    assert release.charged == Charged("sales", 1, ledger.left)
+    together = ledger.statement().together
+    assert release.charged == Charged("sales", 1, ledger.left, spent=together)
     asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
     counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
     first, second = ledger.entries
@@ -763,6 +765,7 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     assert second.parameters == {"itemsets": 2}
     assert ledger.left.epsilon == Fraction(9, 4)
     charged = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
+    charged["spent"] = {"epsilon": 0.75, "delta": 1e-5}
     assert json.loads(counted.to_json())["ledger"] == charged
     line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())

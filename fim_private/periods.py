@@ -91,11 +91,11 @@ class Period:
             day = period.last + 1
 
     @property
-    def times_a_year(self) -> int:
-        """How many such periods a year has."""
+    def repeated(self) -> tuple[int, str]:
+        """How many such periods a year has, and what they are called."""
         if ".." in self.name:
-            return max(365 // (self.last - self.first + 1), 1)
-        return PERIODS_A_YEAR[self.kind]
+            return max(365 // (self.last - self.first + 1), 1), "such periods"
+        return PERIODS_A_YEAR[self.kind], f"{self.kind}s"
 
     def stretches(self, kind: str) -> range:
         """Return the numbers, as in `numbers`, of the periods of a kind that this touches."""

@@ -108,17 +108,14 @@ def for_good(per: str, periods: Sequence[str], adds_up: Sums | None) -> str:
         protected += f" A week belongs to the {kind} of its Thursday."
     if adds_up is None:
         return protected
-    times, who = 1, "a user who buys in all these periods"
+    times, where = 1, "all these periods"
     if not periods:
-        who = f"a user who buys in all {kind}s of a year"
+        where = f"all {kind}s of a year"
     elif len(periods) == 1:
-        period = Period.of(periods[0], per=per)
-        times = period.times_a_year
-        who = "a user who buys in all of them"
+        times, name = Period.of(periods[0], per=per).repeated
+        where = f"{times} {name}, with as much spent on each,"
     cost = smallest_cost({name: times * amount for name, amount in adds_up.items()})
-    if times > 1:
-        return f"{protected} Made {times} times a year, it spends {cost.in_words} of {who}."
-    return f"{protected} It spends {cost.in_words} of {who}."
+    return f"{protected} A user who buys in {where} has {cost.in_words} in all."
 
 
 @dataclass(frozen=True)

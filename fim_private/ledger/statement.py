@@ -87,7 +87,14 @@ class Statement(Tabular):
     @property
     def together(self) -> PrivacyCost:
         """The (ε, δ) that all releases so far spend of any one unit, at the δ of the terms."""
-        return smallest_cost(self.spent, self.terms.delta)
+        return self.spent_at()
+
+    def spent_at(self, at: Reach | None = None) -> PrivacyCost:
+        """Return the (ε, δ) that is spent of any one unit, at the δ of the terms.
+
+        at: of the units that this reaches; None for those with the most spent.
+        """
+        return smallest_cost(most_spent(self.seen.spent, at), self.terms.delta)
 
     @property
     def spent_of_user(self) -> PrivacyCost:

@@ -65,8 +65,8 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
-            f"{100 - 100 * float(share):.0f} %",
-            bar,
+            f"ε {least_in_words(statement.spent_at(reach).epsilon)}",
+            f"{bar} {100 - 100 * float(share):.0f} %",
             _left(composition, statement.room(reach)),
             f"{statement.more_like_last(reach) or 0:,}",
         )

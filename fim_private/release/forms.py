@@ -257,7 +257,6 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
         "parts": _itemsets(release, release.parts),
         "shares": [share.to_dict() for share in release.shares],
         "noise": _noise(release.noise),
-        "adds_up": release.adds_up and _adds_up(release.adds_up),
     }
     without = {name for name in KEYS if unordered.get(name) is None}
     if release.has_supports:
@@ -276,7 +275,11 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
     without |= {name for name, is_needless in needless.items() if is_needless}
     values = {name: unordered[name] for name in KEYS if name not in without}
     if everything:
-        saved = {"missing_user": release.missing_user, "shortfall": release.shortfall}
+        saved = {
+            "missing_user": release.missing_user,
+            "shortfall": release.shortfall,
+            "adds_up": release.adds_up and _adds_up(release.adds_up),
+        }
         saved = {name: value for name, value in saved.items() if value is not None}
         if saved:
             values["saved"] = saved

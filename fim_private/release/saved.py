@@ -292,7 +292,7 @@ _MADE: Mapping[str, Callable[..., object]] = {
     "A step of the run, in `shares`": Step,
     "Noise": _noise,
     "A list of items, in `catalogue`": Listed,
-    "What a release adds to a sum, in `adds_up`": _adds_up,
+    "What a release adds to a sum, in `saved.adds_up`": _adds_up,
     "What a ledger says, in `ledger`": Charged,
     "What is spent, in `ledger.spent`": PrivacyCost,
     "What is left, in `ledger.left`": Left,

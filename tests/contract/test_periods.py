@@ -569,7 +569,7 @@ def test_one_number_for_a_year(tmp_path: Path) -> None:
         for month in range(1, 13)
     ]
     year = "ε = 3.45, δ = 1.2e-05"
-    assert f"Made 12 times a year, it spends {year} of a user" in releases[0].guarantee
+    assert f"in 12 months, with as much spent on each, has {year} in all." in releases[0].guarantee
     assert f"Together these 12 releases spend {year} of one customer" in trend_page(named(releases))
     statement = fim.Ledger(path).statement()
     assert statement.spent_of_user.in_words == year

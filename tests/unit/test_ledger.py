@@ -24,9 +24,10 @@ from patience import PATIENCE, python
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
+from fim_private.dp.accountant import both, smallest_cost, sums_of
 from fim_private.dp.charge import Charge, Charged, Span
-from fim_private.dp.composition import gdp_mu, zcdp_epsilon, zcdp_rho
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
+from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_epsilon, zcdp_rho
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits, least_in_words
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import hashed
@@ -1156,3 +1157,27 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
     assert len(fim.Ledger(path).statement().entries) == 4
+
+
+def test_the_numbers_of_the_tutorials_are_what_the_sums_come_to() -> None:
+    """Those that no command of the tutorials prints there, because it would take a year."""
+
+    def docs(name: str) -> str:
+        return (Path(__file__).parents[2] / "docs" / name).read_text(encoding="utf-8")
+
+    def cost(rho: str, names: Fraction) -> PrivacyCost:
+        return PrivacyBudget.of(None, Fraction("1e-6"), Fraction(rho)).cost(names, normal=True)
+
+    def sums(number: int, rho: str, names: Fraction = Fraction(0)) -> dict[str, Fraction]:
+        each = sums_of(cost(rho, names), ZcdpCost(Fraction(rho), names, normal=True))
+        return {name: number * amount for name, amount in each.items()}
+
+    week = Fraction("5e-7")
+    for number in (52, 5):
+        assert smallest_cost(sums(number, "0.04", week)).in_words in docs("weekly-job.md")
+    year = both(sums(12, "0.0125"), sums(1, "0.07"))
+    together = smallest_cost(year, Fraction("1e-5"))
+    said = f"has ε = {least_in_words(together.epsilon)} at δ = 10⁻⁵"
+    assert f"{said}. Their own ε would add up to {float(year['epsilon']):.2f}" in " ".join(
+        docs("a-shops-year.md").split()
+    )

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
 import fim_private as fim
-from fim_private.dp.accountant import both, smallest_cost, times_fitting
+from fim_private.dp.accountant import added_up, smallest_cost, times_fitting
 from fim_private.dp.composition import (
     gdp_delta_upper,
     gdp_epsilon,
@@ -259,7 +258,7 @@ def margin(history: Sequence[Worst], **assumed: Fraction) -> float:
 
     assumed: what a mutant takes some of the sums for.
     """
-    sums = {**reduce(both, [mechanism.entry.sums for mechanism in history]), **assumed}
+    sums = {**(added_up(mechanism.entry.sums for mechanism in history) or {}), **assumed}
     for delta in (Fraction(1, 10**7) * Fraction(3, 2) ** step for step in range(26)):
         cost = smallest_cost(sums, delta)
         if cost.delta == delta and cost.epsilon <= EPSILON:

@@ -22,7 +22,7 @@ from fim_private.dp.cost import (
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
 from fim_private.ledger.chain import SCHEMA, Composition, Entry, Sums, Terms
-from fim_private.ledger.storage import LastSeen
+from fim_private.ledger.witness import LastSeen
 from fim_private.periods import period_at
 
 _NOTHING = Fraction(0)
@@ -46,7 +46,7 @@ class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
-    where they were asked for. closed: whether it was renewed, and so takes no more charges.
+    where they were asked for. closed: why it takes no charges, in words.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Statement(Tabular):
     seen: LastSeen
     first: Entry | None = None
     entries: tuple[Entry, ...] = ()
-    closed: bool = False
+    closed: str = ""
 
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
@@ -159,9 +159,7 @@ class Statement(Tabular):
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
         if self.closed:
-            return (
-                "It was renewed, and takes no more charges: they go to the ledger that followed it."
-            )
+            return f"It {self.closed}."
         number = self.more_like_last()
         if number is None:
             return None
@@ -186,10 +184,7 @@ class Statement(Tabular):
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
         if self.closed:
-            raise LedgerError(
-                f"{shown(self.name)} was renewed, and takes no more charges; give "
-                f"{parameter('ledger')} the one that followed it"
-            )
+            raise LedgerError(f"{shown(self.name)} {self.closed}")
         contradiction = self._other_promise(charge)
         if contradiction is None and not allow_other_unit:
             contradiction = self._other_columns(charge)

@@ -24,7 +24,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, ParameterError
 from fim_private.ledger.chain import Entry, Terms
 from fim_private.ledger.statement import Statement
-from fim_private.ledger.storage import LastSeen
+from fim_private.ledger.witness import LastSeen
 from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
 from fim_private.reading import purchases, record_batches, transactions
 from fim_private.reading.locations import source_of

@@ -28,8 +28,9 @@ from fim_private.dp.charge import Charge, Charged, Span
 from fim_private.dp.composition import gdp_mu, zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.ledger import storage
-from fim_private.ledger.chain import hashed
+from fim_private.ledger import files, witness
+from fim_private.ledger.chain import Terms, hashed
+from fim_private.ledger.files import FileBook, FilePlace
 from fim_private.output.ledgers import render_statement
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
@@ -61,6 +62,15 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> fim.Ledger:
     return fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
+
+
+def opened(path: Path, *, writes: bool = False) -> Any:
+    return FilePlace(str(path), path).opened(writes=writes)
+
+
+def write_terms(path: Path, terms: str) -> None:
+    with FilePlace(str(path), path).created() as book:
+        book.begin(Terms.read(terms))
 
 
 def refused(path: Path) -> str:
@@ -301,7 +311,7 @@ def test_creating_leaves_one_file_or_none_and_replaces_none(
     def fails(*arguments: Any) -> None:
         raise OSError("broken")
 
-    monkeypatch.setattr(storage, "_write_new", fails)
+    monkeypatch.setattr(FileBook, "begin", fails)
     with pytest.raises(fim.LedgerError):
         fim.Ledger.create(path.with_name("other"), epsilon=1, delta=0)
     assert [file.name for file in path.parent.iterdir()] == ["sales.ledger"]
@@ -416,7 +426,7 @@ OLD_ENTRY = (
 
 
 def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
-    storage.create(path, OLD_TERMS)
+    write_terms(path, OLD_TERMS)
     entry = OLD_ENTRY % hashed(OLD_TERMS)
     edited(
         path,
@@ -450,7 +460,7 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
             "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1",
         ],
         ["CREATE INDEX i ON entries (hash)"],
-        ["DROP TABLE terms", storage._TABLES[0].replace("CHECK (one = 1)", "CHECK (one > 0)")],
+        ["DROP TABLE terms", files._TABLES[0].replace("CHECK (one = 1)", "CHECK (one > 0)")],
     ],
 )
 @pytest.mark.every_case
@@ -467,17 +477,17 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
 
 def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path: Path) -> None:
     forgets = "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries; END"
-    with storage.opened(path, writes=True) as connection:
-        connection.execute(forgets)
+    with opened(path, writes=True) as book:
+        book._connection.execute(forgets)
         with pytest.raises(fim.LedgerError, match="does not keep what is written"):
-            storage.append(connection, 1, "record", "hash")
+            book.append([(1, "record", "hash")])
     assert ledger.entries == ()
 
 
 def test_reading_takes_a_limited_number_of_steps(ledger: fim.Ledger, path: Path) -> None:
     too_many = pytest.raises(fim.LedgerError, match="more steps than any ledger does")
-    with too_many, storage.opened(path) as connection:
-        connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
+    with too_many, opened(path) as book:
+        book._connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
     assert ledger.charge(charge()).entry == 1
 
 
@@ -487,18 +497,19 @@ def test_a_new_ledger_is_readable_by_its_owner_only(
     path: Path, mask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes: list[int] = []
-    write_new = storage._write_new
+    begin = FileBook.begin
 
-    def watched(part: Path, terms: str) -> None:
+    def watched(book: FileBook, terms: Terms) -> None:
+        (part,) = path.parent.glob(".fim-private.*/sales.ledger")
         modes.extend(each.stat().st_mode & 0o777 for each in (part, path))
-        write_new(part, terms)
+        begin(book, terms)
 
-    monkeypatch.setattr(storage, "_write_new", watched)
+    monkeypatch.setattr(FileBook, "begin", watched)
     before = os.umask(mask)
     try:
-        storage.create(path, OLD_TERMS)
-        with storage.opened(path, writes=True) as connection:
-            storage.append(connection, 1, "record", "hash")
+        write_terms(path, OLD_TERMS)
+        with opened(path, writes=True) as book:
+            book.append([(1, "record", "hash")])
             modes += [each.stat().st_mode & 0o777 for each in path.parent.glob("sales.ledger*")]
     finally:
         os.umask(before)
@@ -560,7 +571,7 @@ NO_SUMS = (
 @pytest.mark.every_case
 def test_a_note_that_cannot_be_read_is_none(ledger: fim.Ledger, path: Path, garbage: str) -> None:
     ledger.charge(charge())
-    note = storage.folder() / f"{ledger.statement().terms.id}.json"
+    note = witness.folder() / f"{ledger.statement().terms.id}.json"
     note.write_text(garbage)
     fim.Ledger(path).charge(charge())
     assert json.loads(note.read_text())["entries"] == 2
@@ -661,7 +672,7 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "sync_folder", fails)
+        patch.setattr(files, "put_in_place", fails)
         with pytest.raises(KeyboardInterrupt):
             renewed(path)
     assert not path.with_name("sales.ledger.1").exists()
@@ -745,9 +756,9 @@ def test_what_is_no_path_is_refused(name: Any) -> None:
 
 
 def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> None:
-    with storage.opened(path, writes=True) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    with opened(path, writes=True) as book:
+        assert book._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert book._connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
@@ -927,7 +938,7 @@ def test_a_release_that_cannot_be_charged_is_not_made(
     def full(*arguments: Any) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(storage, "append", full)
+    monkeypatch.setattr(FileBook, "append", full)
     monkeypatch.setattr(LocalSource, "spectrum", None)  # is never come to
     with pytest.raises(fim.LedgerError, match="cannot write the ledger"):
         fim.mine(BASKETS, ledger=ledger, dataset="sales")
@@ -1035,8 +1046,8 @@ def test_a_full_disk_refuses_and_gains_nothing(path: Path, size: int) -> None:
 def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
     ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "PATIENCE", 0.1)
-    with storage.opened(path, writes=True):
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    with opened(path, writes=True):
         with pytest.raises(fim.LedgerError, match="another process has had it"):
             ledger.charge(charge())
         assert fim.Ledger(path).entries == ()  # reading goes on

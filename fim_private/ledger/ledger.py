@@ -32,7 +32,7 @@ from fim_private.ledger.chain import (
 from fim_private.ledger.files import FilePlace
 from fim_private.ledger.postgresql import TablePlace
 from fim_private.ledger.statement import Statement
-from fim_private.ledger.storage import CLOSED, EXPORTED, FORM, Book, Place, edited
+from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, EXPORTED, FORM, Book, Place, edited
 from fim_private.ledger.witness import LastSeen
 from fim_private.periods import KINDS
 
@@ -43,11 +43,6 @@ FilePath = str | os.PathLike[str]
 # A tenth of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
-# Why a ledger of these forms takes no charges.
-_CLOSED = {
-    CLOSED: "was renewed, and takes no more charges: they go to the ledger that followed it",
-    EXPORTED: "is an export, and takes no charges: `fim-private budget import` makes it a ledger",
-}
 
 
 class Ledger:
@@ -58,8 +53,8 @@ class Ledger:
     noise is drawn; one that would overspend is refused. It is bound to one data set, privacy unit
     and neighbour relation. They are named at creation or by the first release. It is bound to the
     columns that named the unit first, too. Any number of processes may share it: on one machine in
-    a file (not over a network file system), on many in PostgreSQL. charged: what this object was
-    charged with last.
+    a file (not over a network file system), on many in PostgreSQL. name: as messages show it.
+    charged: what this object was charged with last.
     """
 
     def __init__(
@@ -73,7 +68,7 @@ class Ledger:
         or is an older copy.
         """
         place = _place(path)
-        self._name = place.name
+        self.name = place.name
         self._place: Place | None = place
         self._allow_other_unit, self._again = allow_other_unit, again
         self._known: Statement | None = None
@@ -180,7 +175,7 @@ class Ledger:
         moves = not old._balance().closed
         with _place(path).created() as new, old._opened(writes=moves) as book:
             if book.form == CLOSED:
-                raise LedgerError(f"{shown(old._name)} {_CLOSED[CLOSED]}; import that one")
+                raise LedgerError(f"{shown(old.name)} {CLOSED_FORMS[CLOSED]}; import that one")
             new.copy(book, FORM)
             old._verify_and_note(new, verify=True)
             if moves:
@@ -298,7 +293,7 @@ class Ledger:
             before = Entry.read(record)
             if any(before.asks_as(entry) for entry in by_period[period]):
                 raise LedgerError(
-                    f"{shown(self._name)} was charged for the same request and {period} before: "
+                    f"{shown(self.name)} was charged for the same request and {period} before: "
                     f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
                     f"again with {parameter('again')}"
                 )
@@ -306,7 +301,7 @@ class Ledger:
     def _opened(self, *, writes: bool = False) -> AbstractContextManager[Book]:
         """Open where it is kept. Raises LedgerError."""
         if self._place is None:
-            raise LedgerError(f"the ledger {shown(self._name)} is closed; open it again")
+            raise LedgerError(f"the ledger {shown(self.name)} is closed; open it again")
         return self._place.opened(writes=writes)
 
     def _balance(self) -> Statement:
@@ -324,11 +319,11 @@ class Ledger:
             terms = Terms.read(book.terms)
             if self._known is not None and self._known.terms.id != terms.id:
                 raise LedgerError(
-                    f"{shown(self._name)} is another ledger than when it was opened; open it again"
+                    f"{shown(self.name)} is another ledger than when it was opened; open it again"
                 )
-            if book.form not in _CLOSED and witness.was_renewed(terms.id):
+            if book.form not in CLOSED_FORMS and witness.was_renewed(terms.id):
                 raise LedgerError(
-                    f"{shown(self._name)} is an older copy of a ledger that was renewed, "
+                    f"{shown(self.name)} is an older copy of a ledger that was renewed, "
                     "and takes no more charges. Put back the ledger that followed it, or create "
                     "a new "
                     "ledger with what you know to be left"
@@ -349,7 +344,7 @@ class Ledger:
             if seen.entries:
                 first = Entry.read(str(book.entry(1)[0]))
             rows = book.entries(after=seen.entries)
-            before = Statement(self._name, terms, seen, first, closed=_CLOSED.get(book.form, ""))
+            before = Statement(self.name, terms, seen, first, form=book.form)
             self._known = before.after(verified_chain(rows, seen.entries, seen.hash))
         except NO_RECORD:
             raise self._damaged() from None
@@ -372,7 +367,7 @@ class Ledger:
         same_first = seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
         if not same_first or not is_there(seen.entries, seen.hash):
             raise LedgerError(
-                f"{shown(self._name)} is not what it was when it was last used here "
+                f"{shown(self.name)} is not what it was when it was last used here "
                 f"({seen.entries:,} entries). An "
                 "older copy was put back, or it was edited. Put back the newest, or create a new "
                 "ledger with what you "
@@ -380,7 +375,7 @@ class Ledger:
             )
 
     def _damaged(self) -> LedgerError:
-        return edited(self._name, "its entries do not follow each other")
+        return edited(self.name, "its entries do not follow each other")
 
     def _remember(self) -> None:
         """Note, apart from the file, which entry was the last. Where that fails, the charge stands,

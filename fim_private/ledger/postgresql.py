@@ -56,7 +56,7 @@ _NAME = r"[\w.-]{1,100}"
 _TAKEN = "23505"
 _NO_TABLE = ("42P01", "3F000")
 _NONE = f"there is none; {CREATE}"
-_IS_TAKEN = "its database has such a ledger already; choose another name"
+_IS_TAKEN = "its database has it already, by this name or another; choose another"
 _LOST = (
     "the connection was lost, or the server failed; nothing is released. A charge may have been "
     "written down: see `fim-private budget show`"

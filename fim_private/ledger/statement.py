@@ -22,6 +22,7 @@ from fim_private.dp.cost import (
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
 from fim_private.ledger.chain import SCHEMA, Composition, Entry, Sums, Terms
+from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
 from fim_private.ledger.witness import LastSeen
 from fim_private.periods import period_at
 
@@ -46,7 +47,7 @@ class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
-    where they were asked for. closed: why it takes no charges, in words.
+    where they were asked for. form: of those in storage.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Statement(Tabular):
     seen: LastSeen
     first: Entry | None = None
     entries: tuple[Entry, ...] = ()
-    closed: str = ""
+    form: int = FORM
 
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
@@ -72,6 +73,11 @@ class Statement(Tabular):
         return replace(self, seen=seen, first=first)
 
     @property
+    def closed(self) -> str:
+        """Why it takes no charges, in words; nothing where it does."""
+        return CLOSED_FORMS.get(self.form, "")
+
+    @property
     def spent(self) -> Sums:
         """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
         return most_spent(self.seen.spent)
@@ -85,11 +91,11 @@ class Statement(Tabular):
         """Return how much of its sums is left under each composition that still holds.
 
         One whose limit was exceeded holds no more, also for a release that would add nothing to
-        that sum (docs/privacy.md, Theorem 31). Once the ledger is closed, none does.
+        that sum (docs/privacy.md, Theorem 31). Once the ledger was renewed, none does.
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
-        if self.closed:
+        if self.form == CLOSED:
             return {}
         spent = most_spent(self.seen.spent, at)
         room: dict[Composition, Sums] = {}

@@ -13,10 +13,16 @@ Row = tuple[int, str, str]
 # In form 2 entries may say which columns named the unit, in 3 their period, in 4 that their noise
 # is normal.
 FORM = 4
-# Instead of its form a ledger that was renewed has this, and one that was exported has the other.
-# Both can be read, and are never charged.
+# Instead of its form a ledger that is never charged again has one of these, and says why.
 CLOSED, EXPORTED = -1, -2
-_FORMS = (1, 2, 3, FORM, CLOSED, EXPORTED)
+CLOSED_FORMS = {
+    CLOSED: "was renewed, and takes no more charges: they go to the ledger that followed it",
+    EXPORTED: (
+        "was exported or moved, and takes no charges: `fim-private budget import` makes it a "
+        "ledger, where no other copy of it is charged"
+    ),
+}
+_FORMS = (1, 2, 3, FORM, *CLOSED_FORMS)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 # For so long it is waited for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds

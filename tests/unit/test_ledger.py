@@ -631,7 +631,7 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
     for call in (old.charge, old.check):
         with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
             call(charge(0.1))
-    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger"):
+    with pytest.raises(fim.LedgerError, match=r"takes no more charges.*; choose another name"):
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
@@ -893,7 +893,7 @@ def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
     found = set()
 
     def note() -> None:
-        with sqlite3.connect(ledger._path) as connection:
+        with sqlite3.connect(ledger.name) as connection:
             found.add(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
         connection.close()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from fim_private.addresses import Connection, driver, open_postgresql, shown_source
-from fim_private.errors import DataError, LedgerError, NoLedgerError, ParameterError, shown
+from fim_private.errors import DataError, LedgerError, NoLedgerError, shown
 from fim_private.ledger.chain import Terms
 from fim_private.ledger.storage import (
     CLOSED,
@@ -65,8 +65,8 @@ _LOST = (
 _REASONS = {
     "42501": (
         "this role lacks a right. It needs USAGE on the schema fim_private and SELECT on its "
-        "tables; to charge, INSERT on its entries and UPDATE on its ledgers; to create, INSERT on "
-        "both, and for the first ledger CREATE on the database. GRANT it"
+        "tables; to charge, INSERT on its entries and UPDATE (form) on its ledgers; to create, "
+        "INSERT on both, and for the first ledger CREATE on the database. GRANT it"
     ),
     "25006": "the server takes no writes, as a replica does not; name the primary",
     "55P03": IN_USE,
@@ -161,10 +161,10 @@ class TablePlace(Place):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Return the place that postgresql://host/database#name names. Raises ParameterError."""
+        """Return the place that postgresql://host/database#name names. Raises LedgerError."""
         address, mark, ledger = text.rpartition("#")
         if not mark or not re.fullmatch(_NAME, ledger):
-            raise ParameterError(
+            raise NoLedgerError(
                 f"the ledger {shown(shown_source(text))} needs a name behind its database, of "
                 "letters, digits, points, - and _, as in postgresql://host/shop#sales"
             )

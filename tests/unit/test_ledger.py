@@ -31,6 +31,7 @@ from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import files, witness
 from fim_private.ledger.chain import Terms, hashed
 from fim_private.ledger.files import FileBook, FilePlace
+from fim_private.ledger.postgresql import TablePlace
 from fim_private.output.ledgers import render_statement
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
@@ -1164,3 +1165,56 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
     assert len(fim.Ledger(path).statement().entries) == 4
+
+
+def test_an_export_is_shown_and_takes_no_charges(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.charge(charge(0.5))
+    export, imported = tmp_path / "sales.export", tmp_path / "imported.ledger"
+    ledger.export(export)
+    for again in (lambda: ledger.export(export), lambda: fim.Ledger.import_from(export, path)):
+        with pytest.raises(fim.LedgerError, match="there is such a file already"):
+            again()
+    ledger.charge(charge(0.5))
+    copy = fim.Ledger(export)
+    assert (copy.left.epsilon, len(copy.statement(verify=True).entries)) == (Fraction(5, 2), 1)
+    assert "It was exported or moved, and takes no charges" in repr(copy)
+    for call in (lambda: copy.charge(charge()), lambda: renewed(export)):
+        with pytest.raises(fim.LedgerError, match="was exported or moved, and takes no charges"):
+            call()
+    with pytest.raises(fim.LedgerError, match="older copy was put back"):
+        fim.Ledger.import_from(export, imported)
+    assert not imported.exists()
+    elsewhere(monkeypatch, tmp_path)
+    assert fim.Ledger.import_from(export, imported).charge(charge()).entry == 2
+
+
+def test_a_ledger_that_is_moved_is_charged_in_one_place(ledger: fim.Ledger, path: Path) -> None:
+    ledger.charge(charge(0.5))
+    moved = fim.Ledger.import_from(path, path.with_name("moved"))
+    with pytest.raises(fim.LedgerError, match="was exported or moved"):
+        ledger.charge(charge())
+    assert moved.charge(charge()).entry == 2
+    renewed(path.with_name("moved"))
+    with pytest.raises(fim.LedgerError, match="was renewed"):
+        fim.Ledger.import_from(path, path.with_name("again"))
+    with pytest.raises(fim.LedgerError, match=r"was renewed.*; import that one"):
+        fim.Ledger.import_from(path.with_name("moved.1"), path.with_name("again"))
+
+
+def test_a_name_in_postgresql_hides_its_password_and_needs_a_ledger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = TablePlace.of("postgresql://ann:se#cret@db.example:5432/shop?sslmode=require#sales.1")
+    assert place.address == "postgresql://ann:se#cret@db.example:5432/shop?sslmode=require"
+    assert (place.ledger, place.beside(2).label) == ("sales.1", "sales.1.2")
+    assert place.name == "postgresql://ann:***@db.example:5432/shop?sslmode=require#sales.1"
+    assert "cret" not in repr(place)
+    for address in ("postgresql://ann:secret@host/shop", "postgres:///shop#", "postgres:///a#b c"):
+        with pytest.raises(fim.LedgerError, match="needs a name behind its database") as raised:
+            fim.Ledger(address)
+        assert "secret" not in str(raised.value)
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[sql\]'"):
+        fim.Ledger("postgresql:///shop#sales")

@@ -169,18 +169,19 @@ def test_a_connection_that_is_lost_leaves_a_charge_or_nothing(
         query(book, "ROLLBACK")
 
     def broken(commit: Callable[[_TableBook], None]) -> Any:
-        def asked(book: _TableBook, words: str, *values: object) -> Any:
+        def answer(book: _TableBook, words: str, *values: object) -> Any:
             writes = "SELECT current_setting('transaction_read_only') = 'off'"
             if words == "COMMIT" and query(book, writes) == [(True,)]:
                 return commit(book)
             return query(book, words, *values)
 
-        return asked
+        return answer
 
+    asked: Any = {"dataset": "sales", "neighbors": "replace-one", "epsilon": 0.1, "delta": 1e-7}
     for commit in (without_an_answer, cut_before, undone):
         with monkeypatch.context() as patch:
             patch.setattr(_TableBook, "query", broken(commit))
-            said = refused(lambda: fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5))
+            said = refused(lambda: fim.mine(BASKETS, ledger=ledger, **asked))
         assert "nothing is released. A charge may have been written down" in said
         assert len(ledger.entries) == 1  # by the first, whose answer was lost
     assert ledger.charge(CHARGE).entry == 2

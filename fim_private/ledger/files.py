@@ -150,13 +150,14 @@ class FilePlace(Place):
             with closing(_readable(path)) as connection:
                 if writes:
                     connection.execute("BEGIN IMMEDIATE")  # nobody else can change it any more
-                self._check_tables(connection)
-                yield FileBook(connection)
+                yield self._checked(connection)
                 if writes:
                     connection.execute("COMMIT")
 
-    def _check_tables(self, connection: Connection) -> None:
-        """Raise LedgerError unless the file is a ledger, with its two tables and nothing else."""
+    def _checked(self, connection: Connection) -> FileBook:
+        """Return the ledger that is open. Raises LedgerError unless the file is one, with its two
+        tables and nothing else.
+        """
         if _value(connection, "PRAGMA application_id") != _APPLICATION:
             raise NoLedgerError(f"{shown(self.name)} is no ledger; name one, or {CREATE}")
         self.check_form(_value(connection, "PRAGMA user_version"))
@@ -164,12 +165,11 @@ class FilePlace(Place):
             "SELECT type, name, sql FROM sqlite_master ORDER BY name DESC LIMIT ?",
             (len(_SCHEMA) + 1,),
         )
-        is_whole = schema.fetchall() == _SCHEMA
-        if is_whole:
-            # What stands before the first entry would stand outside of the chain.
-            is_whole = _value(connection, "SELECT coalesce(min(number), 1) FROM entries") == 1
-        if not is_whole:
-            raise edited(self.name, "it does not hold the two tables of a ledger, and nothing else")
+        if schema.fetchall() == _SCHEMA:
+            book = FileBook(connection)
+            if book.starts_whole:
+                return book
+        raise edited(self.name, "it does not hold the two tables of a ledger, and nothing else")
 
 
 @contextmanager

@@ -48,7 +48,8 @@ _WRITES = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # Whatever is usual at this server. Who falls silent does not keep the row.
 _SETTINGS = """
 SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', $1, true),
-    set_config('idle_in_transaction_session_timeout', $1, true)
+    set_config('idle_in_transaction_session_timeout', $1, true),
+    set_config('client_min_messages', 'error', true)
 """
 # The values of a row, as the driver gives them.
 _Values = tuple[Any, ...]
@@ -57,6 +58,10 @@ _TAKEN = "23505"
 _NO_TABLE = ("42P01", "3F000")
 _NONE = f"there is none; {CREATE}"
 _IS_TAKEN = "its database has it already, by this name or another; choose another"
+_NOT_WHOLE = (
+    "the schema fim_private does not hold two plain, logged tables, without triggers, rules and "
+    "policies, and with nothing before the first entry"
+)
 _LOST = (
     "the connection was lost, or the server failed; nothing is released. A charge may have been "
     "written down: see `fim-private budget show`"
@@ -96,12 +101,6 @@ class _TableBook(Book):
             cursor.execute(query, values or None)
             rows: list[_Values] = cursor.fetchall()
             return rows
-
-    def starts_whole(self) -> bool:
-        """Return whether nothing stands before the first entry, and so outside of the chain."""
-        query = "SELECT coalesce(min(number), 1) = 1 FROM fim_private.entries WHERE ledger = $1"
-        ((is_whole,),) = self.query(query, self._id)
-        return bool(is_whole)
 
     def of_periods(self, periods: Iterable[str]) -> Iterable[tuple[str, str]]:
         """Return period and record of the entries of some periods, as Book says."""
@@ -168,7 +167,8 @@ class TablePlace(Place):
                 f"the ledger {shown(shown_source(text))} needs a name behind its database, of "
                 "letters, digits, points, - and _, as in postgresql://host/shop#sales"
             )
-        return cls(f"{shown_source(address)}#{ledger}", address, ledger)
+        database, _, _ = shown_source(address).partition("?")
+        return cls(f"{database}#{ledger}", address, ledger)
 
     @property
     def label(self) -> str:
@@ -213,8 +213,8 @@ class TablePlace(Place):
             if not book.find(lock):
                 raise self._error(verb, _NONE, NoLedgerError)
             self.check_form(book.form)
-            if not book.starts_whole():
-                raise edited(self.name, "there is something before its first entry")
+            if not book.starts_whole:
+                raise edited(self.name, _NOT_WHOLE)
             yield book
 
     @contextmanager
@@ -247,11 +247,7 @@ class TablePlace(Place):
         """Raise LedgerError unless the tables are as they are made."""
         ((is_whole,),) = book.query(_WHOLE)
         if not is_whole:
-            raise edited(
-                self.name,
-                "the tables in the schema fim_private have to be plain, logged tables, without "
-                "triggers, rules and policies",
-            )
+            raise edited(self.name, _NOT_WHOLE)
 
     def _explained(self, verb: str, state: str | None) -> LedgerError:
         """Return what an error of the server means, by its five letters; it has none for a

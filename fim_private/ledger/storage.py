@@ -40,10 +40,14 @@ class Book(ABC):
     terms: str
     form: int
 
+    @property
+    def starts_whole(self) -> bool:
+        """Whether nothing stands before the first entry: it would be outside of the chain."""
+        return next(self._rows(_LEAST, 0), None) is None
+
     def entries(self, after: int = 0) -> Iterator[Row]:
         """Return the entries after a number, in order, as they are read."""
-        # Without a number also what stands before the first: it is no entry, and has to be noticed.
-        return self._rows(after + 1 if after else _LEAST, _MOST)
+        return self._rows(after + 1, _MOST)
 
     def entry(self, number: int) -> tuple[str | None, str | None]:
         """Return record and hash of one entry; two times None where there is none of that

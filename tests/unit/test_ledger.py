@@ -1209,7 +1209,7 @@ def test_a_name_in_postgresql_hides_its_password_and_needs_a_ledger(
     place = TablePlace.of("postgresql://ann:se#cret@db.example:5432/shop?sslmode=require#sales.1")
     assert place.address == "postgresql://ann:se#cret@db.example:5432/shop?sslmode=require"
     assert (place.ledger, place.beside(2).label) == ("sales.1", "sales.1.2")
-    assert place.name == "postgresql://ann:***@db.example:5432/shop?sslmode=require#sales.1"
+    assert place.name == "postgresql://ann:***@db.example:5432/shop#sales.1"
     assert "cret" not in repr(place)
     for address in ("postgresql://ann:secret@host/shop", "postgres:///shop#", "postgres:///a#b c"):
         with pytest.raises(fim.LedgerError, match="needs a name behind its database") as raised:

@@ -75,9 +75,9 @@ class Write:
 
 
 # The files of the command that runs, in the order of its options, and whether each is written; and
-# its ledgers, by path.
+# its ledgers.
 _written: dict[str, bool] = {}
-_ledgers: dict[str, fim.Ledger] = {}
+_ledgers: list[fim.Ledger] = []
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 # The form that each ending of --output stands for; without one it is a table.
@@ -272,17 +272,17 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('ledger')}")
         return None
     ledger = fim.Ledger(path, allow_other_unit=options["allow_other_unit"], again=options["again"])
-    _ledgers[path] = ledger
+    _ledgers.append(ledger)
     return ledger
 
 
 def left() -> Iterator[str]:
     """Yield in words how much budget remains in each ledger that this command charged."""
-    for path, ledger in _ledgers.items():
+    for ledger in _ledgers:
         if ledger.charged is not None:
             from fim_private.release.words import left_briefly
 
-            yield f"{left_briefly(ledger.charged.left)} left in {printable(path)}"
+            yield f"{left_briefly(ledger.charged.left)} left in {printable(ledger.name)}"
 
 
 def tell_written() -> None:

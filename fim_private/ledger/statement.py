@@ -30,7 +30,8 @@ from fim_private.dp.cost import (
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
 from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms
-from fim_private.ledger.storage import LastSeen
+from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
+from fim_private.ledger.witness import LastSeen
 from fim_private.periods import Period, first_day, in_words, is_of_weeks, period_at, plain_promise
 
 _NOTHING = Fraction(0)
@@ -54,7 +55,7 @@ class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
-    where they were asked for. closed: whether it was renewed, and so takes no more charges.
+    where they were asked for. form: of those in storage.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Statement(Tabular):
     seen: LastSeen
     first: Entry | None = None
     entries: tuple[Entry, ...] = ()
-    closed: bool = False
+    form: int = FORM
 
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
@@ -78,6 +79,11 @@ class Statement(Tabular):
             spent[entry.reach] = both(spent.get(entry.reach, NO_SUMS), entry.sums)
             seen = LastSeen(entry.number, entry.hash, seen.terms, first.hash, columns, spent)
         return replace(self, seen=seen, first=first)
+
+    @property
+    def closed(self) -> str:
+        """Why it takes no charges, in words; nothing where it does."""
+        return CLOSED_FORMS.get(self.form, "")
 
     @property
     def spent(self) -> Sums:
@@ -112,11 +118,11 @@ class Statement(Tabular):
         """Return how much of its sums is left under each composition that still holds.
 
         One whose limit was exceeded holds no more, also for a release that would add nothing to
-        that sum (docs/privacy.md, Theorem 31). Once the ledger is closed, none does.
+        that sum (docs/privacy.md, Theorem 31). Once the ledger was renewed, none does.
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
-        if self.closed:
+        if self.form == CLOSED:
             return {}
         spent = most_spent(self.seen.spent, at)
         room: dict[Composition, Sums] = {}
@@ -206,9 +212,7 @@ class Statement(Tabular):
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
         if self.closed:
-            return (
-                "It was renewed, and takes no more charges: they go to the ledger that followed it."
-            )
+            return f"It {self.closed}."
         number = self.more_like_last()
         if number is None:
             return None
@@ -238,10 +242,7 @@ class Statement(Tabular):
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
         if self.closed:
-            raise LedgerError(
-                f"{shown(self.name)} was renewed, and takes no more charges; give "
-                f"{parameter('ledger')} the one that followed it"
-            )
+            raise LedgerError(f"{shown(self.name)} {self.closed}")
         contradiction = self._other_promise(charge)
         if contradiction is None and not allow_other_unit:
             contradiction = self._other_columns(charge)

@@ -70,9 +70,10 @@ class LedgerOptions(TypedDict, total=False):
     ledger: Annotated[
         object,
         budget(
-            "Charge the release to this ledger before supports are counted. It refuses what "
-            "would overspend it. Make one with `fim-private budget create`.",
-            "FILE",
+            "Charge the release to this ledger, a file or postgresql://host/database#name, before "
+            "supports are counted. It refuses what would overspend it. Make one with "
+            "`fim-private budget create`.",
+            "LEDGER",
         ),
     ]
     dataset: Annotated[
@@ -182,7 +183,7 @@ class LedgerLimit(TypedDict):
     renew: Annotated[
         bool,
         of_ledger(
-            "Begin the ledger FILE anew. The old one is kept beside it, and takes no more "
+            "Begin the LEDGER anew. The old one is kept beside it, and takes no more "
             "charges. The promise stays the same, unless you give another one.",
             must_be_typed=True,
         ),

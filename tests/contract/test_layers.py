@@ -20,19 +20,20 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # one is one line.
 MAY_IMPORT = {
     "errors": "",
+    "addresses": "errors",
     "options": "dp periods",
     "display": "",
     "whole_files": "errors",
     "periods": "errors",
     "dp": "errors display periods",
     "spectrum": "errors dp",
-    "reading": "errors options display periods",  # nothing about privacy
+    "reading": "errors addresses options display periods",  # nothing about privacy
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors options dp spectrum mechanisms",
-    "ledger": "errors display periods dp whole_files",  # neither data nor releases
+    "ledger": "errors addresses display periods dp whole_files",  # neither data nor releases
     # what one machine does, on parts of the units: no mechanisms
     "spark": "errors dp spectrum reading counting",
     # as spark: sums of units that stay in their database
@@ -52,7 +53,7 @@ MAY_IMPORT = {
         "errors options display dp spectrum reading counting mechanisms selecting request release "
         "run"
     ),
-    "cli": "errors options display reading counting mining planning auditing "
+    "cli": "errors addresses options display reading counting mining planning auditing "
     "output release "
     "spark learning whole_files",
 }

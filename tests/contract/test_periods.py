@@ -25,7 +25,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, ParameterError
 from fim_private.ledger.chain import Entry, Terms
 from fim_private.ledger.statement import Statement
-from fim_private.ledger.storage import LastSeen
+from fim_private.ledger.witness import LastSeen
 from fim_private.levelwise.recipe import GRID, item_threshold, naming_probability
 from fim_private.periods import (
     KINDS,

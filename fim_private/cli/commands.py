@@ -20,10 +20,13 @@ from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
     ChangeOptions,
+    FigureKind,
+    Intervals,
     IntervalsOption,
     PageOption,
     PageOutput,
     PlanFigure,
+    ReleaseFigure,
     ReleaseOutput,
     RunOptions,
     TextOutput,
@@ -50,6 +53,7 @@ from fim_private.options.requests import (
 )
 
 if TYPE_CHECKING:
+    from fim_private.release.forms import AnyRelease
     from fim_private.release.rules import RuleChoice
 
 INTERRUPTED = 130
@@ -394,10 +398,12 @@ _ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .js
     RecommendOption,
     RuleLimits,
     ReleaseOutput,
+    ReleaseFigure,
     IntervalsOption,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5\n\n"
-    "What goes with an item: fim-private show release.parquet --recommend 'tea bags'",
+    "What goes with an item: fim-private show release.parquet --recommend 'tea bags'\n\n"
+    "As a picture: fim-private show release.parquet --figure rules.svg --figure-kind network",
 )
 def show(release_file: _ReleaseFile, **typed: Any) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
@@ -406,7 +412,28 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
     """
     rules = rules_chosen(typed)
     with writing.output_of(typed, release_file, endings=writing.FORMS) as output:
-        output.show_release(fim.load(release_file), rules)
+        release = fim.load(release_file)
+        _draw_release(release, rules, typed, release_file)
+        output.show_release(release, rules)
+
+
+def _draw_release(
+    release: "AnyRelease", rules: Optional["RuleChoice"], typed: OptionValues, release_file: str
+) -> None:
+    """Write the picture of a release, if options name one. rules: those shown; None for none."""
+    figure, kind = typed["figure"], typed["figure_kind"]
+    if figure is None:
+        if kind is not None:
+            raise ParameterError(f"{parameter('figure_kind')} goes with {parameter('figure')}")
+        return
+    from fim_private.output.figures import release_figure
+    from fim_private.release.rules import ALL_RULES
+
+    if typed["intervals"] == Intervals.EXACT:
+        release = release.with_exact_intervals()
+    with writing.destination(figure, [release_file], given=parameter("figure")) as write:
+        picture = release_figure(release, kind or FigureKind.SUPPORTS, rules or ALL_RULES, figure)
+        write.document(picture)
 
 
 @command(

@@ -11,6 +11,7 @@ ReleaseFormat = StrEnum(
 )
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
+FigureKind = StrEnum("FigureKind", ["NETWORK", "MATRIX", "SUPPORTS", "RULES"])
 # The form of a release's file, by the ending of its name.
 FORM_OF_ENDING = {
     ".json": ReleaseFormat.JSON,
@@ -57,6 +58,20 @@ class IntervalsOption(TypedDict):
             "Of 20 itemsets or more, supports draw on each other (pooled), and 95 % of their "
             "intervals hold. exact: each support by itself, with a wider interval.",
             default=Intervals.POOLED,
+        ),
+    ]
+
+
+class ReleaseFigure(TypedDict):
+    """A picture of a release beside the output."""
+
+    figure: Annotated[Path | None, written("Also draw a picture (.svg, .png, .pdf).")]
+    figure_kind: Annotated[
+        FigureKind | None,
+        written(
+            "With --figure: supports as dots, rules by lift and confidence, a network of rules "
+            "(extra figures), or a matrix of items.",
+            shown="supports",
         ),
     ]
 

@@ -21,18 +21,26 @@ from fim_private.request.itemsets import Itemset
 _MOST_BARS = 200
 
 
-def charts_of(release: AnyRelease, *, relative: bool = True) -> list[BarChart]:
+def charts_of(
+    release: AnyRelease, *, relative: bool = True, promise: bool = True
+) -> list[BarChart]:
     """Return what is drawn: a chart of each segment, or one of all, on one scale.
 
-    The guarantee stands below the last, or the want of one above the first. relative: supports as
-    shares, where known.
+    relative: supports as shares, where known. promise: whether the guarantee stands in the picture.
     """
     charts = [_chart(segment, relative=relative) for segment in release.by_segment.values()]
-    if release.private:
-        charts[-1] = replace(charts[-1], notes=[*charts[-1].notes, release.guarantee])
-    else:
-        charts[0] = replace(charts[0], warning=release.guarantee)
+    if promise:
+        charts = with_guarantee(release, charts)
     return on_one_scale(charts)
+
+
+def with_guarantee(release: AnyRelease, charts: Sequence[BarChart]) -> list[BarChart]:
+    """Return charts with the guarantee below the last, or the want of one above the first."""
+    first, *others = charts
+    if not release.private:
+        return [replace(first, warning=release.guarantee), *others]
+    *others, last = charts
+    return [*others, replace(last, notes=[*last.notes, release.guarantee])]
 
 
 def _chart(release: AnyRelease, *, relative: bool) -> BarChart:

@@ -15,13 +15,14 @@ from fim_private.dp.charge import Charged, for_good
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import filled, takes
+from fim_private.options.outputs import FigureKind
 from fim_private.options.requests import RuleLimits
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import draw
+from fim_private.release.figures import figure_charts
 from fim_private.release.files import Published
-from fim_private.release.picture import charts_of
 from fim_private.release.rules import (
     RuleChoice,
     Rules,
@@ -638,13 +639,23 @@ class Release(Published):
             f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
-    def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
-        """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and
-        return them.
+    def plot(
+        self, ax: forms.Axes = None, *, kind: str = FigureKind.SUPPORTS, relative: bool = True
+    ) -> forms.Axes:
+        """Draw a picture with matplotlib (extra figures), on new axes unless given, and return
+        them.
 
-        Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
+        Raises MissingExtraError without matplotlib, or without networkx for a network. Raises
+        ParameterError where ax is no axes, for another kind, and for one that needs rules which the
+        release lacks.
+
+        Args:
+            ax: Axes of matplotlib; None for new ones.
+            kind: "supports" as dots with intervals; "rules" by lift and confidence; a "network" of
+                the rules; or a "matrix" of items by items.
+            relative: False for supports in units, not as shares.
         """
-        return draw(charts_of(self, relative=relative)[0], ax)
+        return draw(figure_charts(self, kind, relative=relative)[0], ax)
 
     @takes(RuleLimits)
     def plot_rules(self, ax: forms.Axes = None, **limits: Unpack[RuleLimits]) -> forms.Axes:

@@ -10,10 +10,11 @@ from fim_private.display import JsonObject, Table, markdown, printable
 from fim_private.dp.accountant import added_up
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.options.outputs import FigureKind
 from fim_private.release import forms, words
 from fim_private.release.chart import draw_all
+from fim_private.release.figures import figure_charts
 from fim_private.release.files import Published
-from fim_private.release.picture import charts_of
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import RulesBySegment
 
@@ -180,11 +181,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         }
         return forms.joined(frames, self.part)
 
-    def plot(self, *, relative: bool = True) -> list[forms.Axes]:
+    def plot(self, *, kind: str = FigureKind.SUPPORTS, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
         their axes.
         """
-        return draw_all(charts_of(self, relative=relative))
+        return draw_all(figure_charts(self, kind, relative=relative))
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""

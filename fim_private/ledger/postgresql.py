@@ -28,14 +28,13 @@ from fim_private.ledger.storage import (
     edited,
 )
 
-_TABLES = """
-CREATE SCHEMA IF NOT EXISTS fim_private;
-CREATE TABLE IF NOT EXISTS fim_private.ledgers (
-    id text PRIMARY KEY, name text NOT NULL UNIQUE, form integer NOT NULL, terms text NOT NULL);
-CREATE TABLE IF NOT EXISTS fim_private.entries (
-    ledger text, number bigint, record text NOT NULL, hash text NOT NULL,
-    PRIMARY KEY (ledger, number))
-"""
+_TABLES = (
+    "CREATE SCHEMA IF NOT EXISTS fim_private",
+    "CREATE TABLE IF NOT EXISTS fim_private.ledgers (id text PRIMARY KEY, "
+    "name text NOT NULL UNIQUE, form integer NOT NULL, terms text NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS fim_private.entries (ledger text, number bigint, "
+    "record text NOT NULL, hash text NOT NULL, PRIMARY KEY (ledger, number))",
+)
 # Whether both are tables, and nothing else happens with what is written in them.
 _WHOLE = """
 SELECT count(*) = 2 AND bool_and(relkind = 'r' AND relpersistence = 'p' AND NOT relhasrules
@@ -69,9 +68,9 @@ _LOST = (
 # What the five letters that the server gives for an error mean.
 _REASONS = {
     "42501": (
-        "this role lacks a right. It needs USAGE on the schema fim_private and SELECT on its "
-        "tables; to charge, INSERT on its entries and UPDATE (form) on its ledgers; to create, "
-        "INSERT on both, and for the first ledger CREATE on the database. GRANT it"
+        "this role lacks a right. GRANT it USAGE on the schema fim_private and SELECT on its "
+        "tables. To charge, add INSERT on its entries and UPDATE (form) on its ledgers. To create, "
+        "add INSERT on both, and for the first ledger CREATE on the database"
     ),
     "25006": "the server takes no writes, as a replica does not; name the primary",
     "55P03": IN_USE,
@@ -195,7 +194,7 @@ class TablePlace(Place):
             if is_new:
                 # One after the other: what two create at once fails.
                 book.query("SELECT pg_advisory_xact_lock(hashtext('fim_private'))")
-                for statement in _TABLES.split(";"):
+                for statement in _TABLES:
                     book.query(statement)
             self._check_tables(book)
             if book.find():

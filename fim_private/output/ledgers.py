@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from fim_private.display import printable
+from fim_private.dp.accountant import COSTS
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition, Sums
 from fim_private.ledger.statement import Statement
@@ -55,6 +56,24 @@ _ANY = (
 
 # The signs of the sums.
 _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "zcdp_delta": "δ"}
+
+
+def budget_in_words(statement: Statement) -> tuple[str, ...]:
+    """Return what a ledger allows, what all releases so far have spent, and what is left."""
+    number, spent = len(statement.entries), statement.spent
+    plural = "" if number == 1 else "s"
+    epsilon, delta, rho, zcdp_delta = (least_in_words(spent[name]) for name in COSTS)
+    sign, loss = statement.left.loss
+    sentences = [
+        statement.title,
+        f"Spent so far by {number:,} release{plural}: ε = {epsilon}, δ = {delta}; "
+        f"in zCDP ρ = {rho}, δ = {zcdp_delta}.",
+        f"Left now: {sign} = {most_in_words(loss)}, δ = {most_in_words(statement.left.delta)}.",
+        statement.repeatable,
+        *statement.notes,
+        statement.outlook,
+    ]
+    return (*filter(None, sentences),)
 
 
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:

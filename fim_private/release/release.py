@@ -70,8 +70,8 @@ class Release(Published):
     shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left
         out has over `shortfall` units more than one that was picked. None if no such number follows
         from public parameters.
-    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes
-    the same on any day.
+    charged: what a ledger says. date, version: the day on which it was made, and by which
+    fim-private; None with a seed, which makes the same on any day.
     request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
@@ -107,6 +107,7 @@ class Release(Published):
     max_baskets: int | None = None
     charged: Charged | None = None
     date: datetime.date | None = None
+    version: str | None = None
     request: Request | None = field(default=None, compare=False)
 
     def __len__(self) -> int:

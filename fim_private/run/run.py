@@ -36,6 +36,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fim_private import __version__
 from fim_private.counting import Effort
 from fim_private.dp.accountant import cost_of_segments
 from fim_private.dp.arguments import public_integer
@@ -307,6 +308,7 @@ class Run:
             where=self.where,
             scope=opened.scope,
             date=self.date,
+            version=None if self.date is None else __version__,
             abstained=not published.itemsets,
             itemsets=published.itemsets,
             parts=published.subsets,

@@ -30,7 +30,6 @@ from fim_private.options.outputs import FORM_OF_ENDING, Intervals, ReleaseFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
-    from fim_private.dp.charge import Charged
     from fim_private.output.releases import Spelled
     from fim_private.output.screen import Screen
     from fim_private.release.forms import AnyRelease
@@ -186,7 +185,7 @@ class Output:
         if self.page is not None:
             # The release is paid for: it is written, too, if its ledger cannot be read again.
             with suppress(LedgerError):
-                budget = budget_of(self.options.get("ledger"), release.charged)
+                budget = budget_of(self.options.get("ledger"), release)
         self.show_page(partial(page, release, rules, budget=budget))
 
     def show_page(self, make: Callable[..., str]) -> None:
@@ -282,10 +281,10 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
     return ledger
 
 
-def budget_of(path: str | None, charged: Charged | None) -> tuple[str, ...]:
+def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
     """Return what a ledger says now of all its releases, in sentences; none without a ledger.
 
-    charged: what it said when a release was charged. Raises ParameterError if it has no such entry.
+    Raises ParameterError if it has no entry of this release.
     """
     if path is None:
         return ()
@@ -293,6 +292,7 @@ def budget_of(path: str | None, charged: Charged | None) -> tuple[str, ...]:
 
     ledger = _ledgers.get(path) or fim.Ledger(path)
     statement = ledger.statement()
+    charged = release.charged
     places = {(entry.dataset, entry.number) for entry in statement.entries}
     if charged is None or (charged.dataset, charged.entry) not in places:
         raise ParameterError(

@@ -1,5 +1,5 @@
-"""What a privacy officer has to know of a release: the facts, once, for the last section of its
-page, for a statement in Markdown, and for the public registry of deployments.
+"""What a privacy officer has to know of a release. The facts are said once: for the last section of
+its page, for a statement in Markdown, and for the public registry of deployments.
 """
 
 import json

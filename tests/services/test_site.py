@@ -37,6 +37,10 @@ def test_every_page_is_in_the_menu_and_needs_no_network(site: Path) -> None:
 
 def test_formulas_and_docstrings_are_set(site: Path) -> None:
     assert "<math" in (site / "large-margin.html").read_text(encoding="utf-8")
+    proofs = (site / "privacy.html").read_text(encoding="utf-8")
+    assert proofs.count('<div class="formula"><math display="block">') > 30
+    for power in ("e^{", "√(", "Z_ℓ"):
+        assert proofs.count(power) < 20, power
     reference = (site / "python.html").read_text(encoding="utf-8")
     for name in ("mine", "count", "plan", "Ledger", "Release", "LargeMargin"):
         assert re.search(rf'id="fim_private[\w.]*\.{name}"', reference), name

@@ -2,8 +2,8 @@
 
 In the source they are text with signs of Unicode, which reads well in an editor: e^{−ε/2}, √(2ρ),
 c′(ℓ) ≤ t_max. A formula in a sentence is a run of words of such signs that holds together by an
-operator, a power or an index. A block that is indented is a formula on each line, or a numbered list
-of steps. A browser needs no script, no font and no network for MathML.
+operator, a power or an index. A block that is indented is a formula on each line, or a list of
+steps. A browser needs no script, no font and no network for MathML.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 PAGE = "privacy.md"
 NAMES = {"ln", "max", "min", "exp", "tanh", "log", "Var", "Cov"}
+PRODUCTS = {"xc", "xt"}
 RELATIONS = "=≤≥<>∈∉∝≈≠+−·/×±→|"
 SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵇᵍ"
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
@@ -94,6 +95,8 @@ def _atom(text: str, place: int) -> tuple[str, int]:
 def _of_letters(letters: str) -> str:
     if len(letters) == 1 or letters in NAMES:
         return f"<mi>{letters}</mi>"
+    if letters in PRODUCTS:
+        return "".join(f"<mi>{letter}</mi>" for letter in letters)
     return f"<mtext>&nbsp;{letters}&nbsp;</mtext>"
 
 
@@ -197,7 +200,7 @@ def _may_be(word: str) -> bool:
     core = word.strip(",.;:")
     if not core or core in ("a", "A", "I") or not re.search(r"[^\W_]|[" + RELATIONS + "]", core):
         return False
-    without = re.sub(r"_\{?[A-Za-z]+", "", core)
+    without = re.sub(r"_\{?[A-Za-z]+|\^\{[^}]*\}", "", core)
     return all(found in NAMES for found in WORDS_IN.findall(without))
 
 

@@ -76,11 +76,11 @@ class Facts:
 
     def to_markdown(self) -> str:
         """Return a statement that stands alone, as Markdown."""
-        parts = ["# Privacy statement"]
+        blocks = ["# Privacy statement"]
         for heading, sentences in self.sections:
             lines = "\n".join(f"- {markdown(sentence)}" for sentence in sentences)
-            parts.append(f"## {heading}\n\n{lines}")
-        return "\n\n".join(parts) + "\n"
+            blocks.append(f"## {heading}\n\n{lines}")
+        return "\n\n".join(blocks) + "\n"
 
 
 def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
@@ -176,8 +176,8 @@ def _released(release: AnyRelease, customer: str) -> Iterator[str]:
     if release.mechanism == words.GIVEN:
         yield f"Supports of {release.top:,} itemsets that were named as public."
     else:
-        each = " in each segment" if release.scope.segment is not None else ""
-        yield f"Itemsets of size {release.size}: {release.wanted:,} at most{each}."
+        where = " in each segment" if release.scope.segment is not None else ""
+        yield f"Itemsets of size {release.size}: {release.wanted:,} at most{where}."
     least = release.min_support
     if isinstance(least, float):
         yield f"At least {at_most(100 * Exact(least))} % of all {customer}s have each of them."
@@ -297,6 +297,7 @@ def registry_entry(release: AnyRelease, facts: Facts) -> JsonObject:
     if whole.zcdp is not None:
         parameters["rho"] = float(whole.zcdp.rho)
         variant = "Approximate DP" if whole.zcdp.delta else "Zero-concentrated DP"
+    day = "1900-01-01" if whole.date is None else whole.date.isoformat()
     shots = "One release" if whole.charged is None else "Many releases"
     return {
         "url_slug": "draft",
@@ -310,7 +311,7 @@ def registry_entry(release: AnyRelease, facts: Facts) -> JsonObject:
                 "data_product_type": "Summary statistics",
                 "data_product_region": f"{_FILL_IN}the region, and whose law applies",
                 "description": _paragraph(facts.released),
-                "publication_date": "1900-01-01" if whole.date is None else whole.date.isoformat(),
+                "publication_date": day,
             },
             "dp_variant": {
                 "variant_name": variant,

@@ -138,6 +138,7 @@ EXAMPLES = {
     "show": "fim-private show release.parquet --format markdown",
     "changes": "fim-private changes week45.parquet week46.parquet --keep-all",
     "report": "fim-private report release.parquet --output page.html",
+    "statement": "fim-private statement release.parquet --output statement.md",
     "budget create": "fim-private budget create sales.ledger --epsilon 3 --delta 1e-5",
     "budget show": "fim-private budget show sales.ledger",
     "budget export": "fim-private budget export sales.ledger sales.export",

@@ -29,6 +29,8 @@ from fim_private.options.outputs import (
     ReleaseFigure,
     ReleaseOutput,
     RunOptions,
+    StatementFormat,
+    StatementOutput,
     TextOutput,
 )
 from fim_private.options.privacy import (
@@ -466,6 +468,31 @@ def report(
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, release_files) as write:
         write.document(made)
+
+
+@command(
+    app,
+    StatementOutput,
+    epilog="Example: fim-private statement release.json --ledger sales.ledger --output "
+    "statement.md\n\n"
+    "For the registry of deployments: fim-private statement release.json --format yaml",
+)
+def statement(release_file: _ReleaseFile, **typed: Any) -> None:
+    """Say of a release what a privacy officer has to know: who is protected, what was spent, what
+    is not protected.
+
+    It spends nothing: no data is read.
+    """
+    from fim_private.release.officer import as_yaml, facts_of, registry_entry
+
+    ledger = typed["ledger"]
+    with writing.destination(typed["output"], [release_file, ledger]) as write:
+        release = fim.load(release_file)
+        facts = facts_of(release, writing.budget_of(ledger, release))
+        if typed["format"] == StatementFormat.YAML:
+            write.document(as_yaml(registry_entry(release, facts)))
+        else:
+            write.document(facts.to_markdown())
 
 
 @command(

@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ import typer
 
 import fim_private as fim
 from fim_private.display import as_json, printable
-from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
+from fim_private.errors import LedgerError, OutputError, ParameterError, PrivacyWarning, parameter
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import FORM_OF_ENDING, Intervals, ReleaseFormat
 from fim_private.whole_files import staged
@@ -181,7 +181,12 @@ class Output:
             self.write.json(release.to_json(rules, whole=self.options["format"] is None))
         else:
             self.write.document(CONTENT[self.form](release, rules))
-        self.show_page(partial(page, release, rules))
+        budget: tuple[str, ...] = ()
+        if self.page is not None:
+            # The release is paid for: it is written, too, if its ledger cannot be read again.
+            with suppress(LedgerError):
+                budget = budget_of(self.options.get("ledger"), release)
+        self.show_page(partial(page, release, rules, budget=budget))
 
     def show_page(self, make: Callable[..., str]) -> None:
         """Write what makes a page under a title, if there is a page."""
@@ -274,6 +279,28 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
     ledger = fim.Ledger(path, allow_other_unit=options["allow_other_unit"], again=options["again"])
     _ledgers.append(ledger)
     return ledger
+
+
+def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
+    """Return what a ledger says now of all its releases, in sentences; none without a ledger.
+
+    Raises ParameterError if it has no entry of this release.
+    """
+    if path is None:
+        return ()
+    from fim_private.output.ledgers import budget_in_words
+
+    opened = [ledger for ledger in _ledgers if ledger.name == path]
+    ledger, *_ = [*opened, fim.Ledger(path)]
+    statement = ledger.statement()
+    charged = release.charged
+    places = {(entry.dataset, entry.number) for entry in statement.entries}
+    if charged is None or (charged.dataset, charged.entry) not in places:
+        raise ParameterError(
+            f"the release was not charged to {path!r}; give the {parameter('ledger')} that it was "
+            f"charged to, or leave it out"
+        )
+    return budget_in_words(statement)
 
 
 def left() -> Iterator[str]:

@@ -58,6 +58,22 @@ _ANY = (
 _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "zcdp_delta": "δ"}
 
 
+def budget_in_words(statement: Statement) -> tuple[str, ...]:
+    """Return what a ledger allows, what all releases so far have spent, and what is left."""
+    number = len(statement.entries)
+    plural = "" if number == 1 else "s"
+    sign, loss = statement.left.loss
+    sentences = [
+        statement.title,
+        f"It was charged with {number:,} release{plural}.",
+        f"Left now: {sign} = {most_in_words(loss)}, δ = {most_in_words(statement.left.delta)}.",
+        statement.repeatable,
+        *statement.notes,
+        statement.outlook,
+    ]
+    return (*filter(None, sentences),)
+
+
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each period: how much is spent, how much remains, and for how much."""
     for name, reach in statement.stretches:

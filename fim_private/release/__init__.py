@@ -10,6 +10,7 @@ changes    What changed between two releases by more than the noise of both.
 words      What a release says of itself, in words.
 picture    The itemsets of a release as a chart: which leads, and what the marks mean.
 chart      Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
+officer    What a privacy officer has to know of a release, for its page and for a statement.
 templates  Pages of HTML and drawings from Jinja's templates, which stand beside it (*.jinja).
 page       Pages that show one release, what changed between two, or how shares moved over several.
 """

@@ -79,10 +79,12 @@ def page(
     rules: RulesBySegment | None = None,
     *,
     title: str | None = None,
+    budget: Sequence[str] = (),
 ) -> str:
     """Return the page of a release, which has only what the release says of itself.
 
-    rules: those of each segment under its name; those of a Release under no name.
+    rules: those of each segment under its name; those of a Release under no name. budget: what its
+    ledger says now, in sentences.
     """
     checked_title(title)
     whole, releases = release.whole, release.by_segment
@@ -108,6 +110,7 @@ def page(
         title=title or default_title,
         private=whole.private,
         release=whole,
+        budget=budget,
         segments=segments,
         trend=trend,
     )

@@ -73,8 +73,8 @@ class Release(Published):
         from public parameters.
     adds_up: what it adds to a sum over several releases, by the names of `accountant.SUMS`: of one
     unit, but of a user with all the periods that are a unit each. None if that is not known.
-    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes
-    the same on any day.
+    charged: what a ledger says. date, version: the day on which it was made, and by which
+    fim-private; None with a seed, which makes the same on any day.
     request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
@@ -111,6 +111,7 @@ class Release(Published):
     adds_up: Sums | None = field(default=None, compare=False)
     charged: Charged | None = None
     date: datetime.date | None = None
+    version: str | None = None
     request: Request | None = field(default=None, compare=False)
 
     def __len__(self) -> int:

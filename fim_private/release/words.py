@@ -118,13 +118,10 @@ def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
 
     release: A release or a vote, by the mechanism and under the neighbour relation.
     """
-    cost, scope = release.cost, release.scope
-    whom = protected(release.privacy_unit, release.missing_user, scope.per)
-    change = f"adding or removing any one {whom}"
-    if neighbors == Neighbors.REPLACE_ONE:
-        change = f"replacing any one {whom} by any other{_alike(release.where, scope)}"
-    if scope.items_are_public:
-        change += f", {SAME_ITEMS},"
+    cost = release.cost
+    change = changed(neighbors, release)
+    if release.scope.items_are_public:
+        change += ","
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     factor = f"a factor e^{epsilon}"
     if cost.epsilon < _LARGE_EPSILON:
@@ -137,6 +134,20 @@ def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
+
+
+def changed(neighbors: str, release: AnyRelease) -> str:
+    """Return by what two data sets differ that the guarantee is about: "adding or removing any one
+    basket".
+    """
+    scope = release.scope
+    whom = protected(release.privacy_unit, release.missing_user, scope.per)
+    change = f"adding or removing any one {whom}"
+    if neighbors == Neighbors.REPLACE_ONE:
+        change = f"replacing any one {whom} by any other{_alike(release.where, scope)}"
+    if scope.items_are_public:
+        change += f", {SAME_ITEMS}"
+    return change
 
 
 def _alike(where: str | None, scope: Scope) -> str:

@@ -29,6 +29,7 @@ class Scope:
     Each unit alone decides which of its items, baskets and rows count.
 
     Attributes:
+        unit_columns: The columns that name the privacy unit; empty if none does.
         basket: The columns that name a basket together; empty if one column or none does.
         item: The columns that name an item together; empty if one column or none does.
         split: The text at which each cell of items was cut.
@@ -52,6 +53,7 @@ class Scope:
         missing_time: The rule for rows without a time.
     """
 
+    unit_columns: tuple[str, ...] = ()
     basket: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
     split: str | None = None
@@ -163,7 +165,7 @@ class Scope:
         return replace(transactions, together=self.unites)
 
     def read_from(self, read_as: ReadAs | None) -> Self:
-        """Return the scope with the columns that name a basket or an item together.
+        """Return the scope with the columns that name a unit, or a basket or an item together.
 
         It also has the text at which cells were cut. read_as: how the purchases were read.
         """
@@ -171,12 +173,14 @@ class Scope:
             return self
         item = read_as.items if read_as.form == "long" and len(read_as.items) > 1 else ()
         basket = read_as.baskets if len(read_as.baskets) > 1 else ()
-        return replace(self, item=item, basket=basket, split=read_as.split)
+        unit = read_as.baskets if read_as.user is None else (read_as.user,)
+        return replace(self, unit_columns=unit, item=item, basket=basket, split=read_as.split)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
         values: dict[str, object] = vars(self) | {"per": None} | plain_promise(self.per)
         values |= {
+            "unit_columns": [*self.unit_columns],
             "basket": [*self.basket],
             "item": [*self.item],
             "with_items": [*self.with_items],

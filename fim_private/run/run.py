@@ -36,6 +36,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fim_private import __version__
 from fim_private.counting import Effort
 from fim_private.dp.accountant import Sums, cost_of_segments, sums_of
 from fim_private.dp.arguments import public_integer
@@ -319,6 +320,7 @@ class Run:
             where=self.where,
             scope=opened.scope,
             date=self.date,
+            version=None if self.date is None else __version__,
             abstained=not published.itemsets,
             itemsets=published.itemsets,
             parts=published.subsets,

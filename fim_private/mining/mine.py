@@ -331,9 +331,9 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
 def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     """Carry out the plan, which decided all of it before purchases were read.
 
-    If it has a look, that comes first, and says which of two plans is carried out. The number of units comes first, if it has noise of its own. The items that levelwise finds
-    serve all questions. Then comes each selection, which counts and draws by turns, and after it
-    the noisy supports of its itemsets.
+    The number of units comes first, if it has noise of its own. A look says which of two plans is
+    carried out. The items that levelwise finds serve all questions. Then comes each selection,
+    which counts and draws by turns, and after it the noisy supports of its itemsets.
     """
     run, public = prepared.run, prepared.request.public
     source = opened.source

@@ -62,6 +62,7 @@ from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
+from fim_private.options import CONFIDENCE
 from fim_private.request.groups import Target
 from fim_private.request.plan import Look, ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
@@ -69,11 +70,11 @@ from fim_private.request.request import COUNT_SHARE, Request
 _NOTHING = Fraction(0)
 # δ₀ as a share of δ, if selections that may name what only one unit has are composed in zCDP.
 _NAMES_SHARE = Fraction(1, 2)
-# The share of ε for a look. Selections are taken from the support on with which an itemset without
-# rivals is selected in half of the runs. Listed items stand out at less, and are told apart from
-# twice as much on. Source: measured, as benchmarks/utility/small_shops.py does; with a share of 3 %
-# the noise misleads more often, and 8 % finds no more.
-LOOK_SHARE, _EVEN, _LISTED_LEAD = Fraction(5, 100), 0.5, 2
+# The share of ε for a look. With 3 % its noise misleads more often, and 8 % finds no more.
+LOOK_SHARE = Fraction(5, 100)
+# Listed items stand out with little support, but are told apart with so many times as much only.
+# Source: measured with 500 to 10,000 units of nine shops and click streams (docs/benchmarks.md).
+_LISTED_LEAD = 2
 # A half width from which on supports with noise might not fit in 64 bits.
 _WIDEST = 1 << 56
 _LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
@@ -124,8 +125,9 @@ def plan_of(request: Request) -> ReleasePlan:
 def _with_look(request: Request) -> ReleasePlan:
     """Return the plan that first looks which of two mechanisms finds more.
 
-    It looks whether the last of the itemsets sought has the support that selections need. No look
-    is made if so many users, as stated, are too few for that.
+    It looks whether the last of the itemsets sought has the support with which selections find an
+    itemset without rivals, with 95 % probability. No look is made if so many users as were stated
+    are too few for that.
     """
     budget = request.budget
     rest = PrivacyBudget(budget.loss * (1 - LOOK_SHARE), budget.delta)
@@ -134,7 +136,7 @@ def _with_look(request: Request) -> ReleasePlan:
     [selection] = selections.selections
     assert isinstance(selection.run, TopK)
     public = selection.public
-    need = prospects(selection.run.mechanism, _EVEN, public.candidates).support
+    need = prospects(selection.run.mechanism, CONFIDENCE, public.candidates).support
     units = request.public.units
     if need is None or (units is not None and units < need):
         return plan_of(replace(request, rival=None))

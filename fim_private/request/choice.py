@@ -3,7 +3,7 @@
 For many itemsets it is levelwise, whose noise does not grow with their number. For one, it is the
 mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For one or
 two itemsets of users, with δ = 0 or with caps it is one that selects itemsets one by one. For up to
-20 itemsets of users a run looks first whether the last one sought has the support that selections
+50 itemsets of users a run looks first whether the last one sought has the support that selections
 need, and selects one by one if it has (docs/privacy.md, "A look before the choice").
 """
 
@@ -18,7 +18,7 @@ from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
 # So many itemsets of users are selected one by one in any case, and at most so many after a look.
-_FEW, _MOST_SELECTED = 2, 20
+_FEW, _MOST_SELECTED = 2, 50
 
 
 @dataclass(frozen=True)

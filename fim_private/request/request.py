@@ -145,7 +145,7 @@ class Request:
     def of_rival(self) -> Request:
         """Return what is asked for once a look has said that itemsets are selected one by one."""
         assert self.rival is not None
-        reason = "as often as it needs, users have the last of the itemsets sought, a look said"
+        reason = "it finds more than levelwise where itemsets are as frequent as a look said"
         return replace(self, mechanism=self.rival, reason=reason, rival=None)
 
     def divided_among(self, releases: int) -> Request:

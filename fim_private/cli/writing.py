@@ -291,7 +291,7 @@ def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
     from fim_private.output.ledgers import budget_in_words
 
     opened = [ledger for ledger in _ledgers if ledger.name == path]
-    ledger, *_ = [*opened, fim.Ledger(path)]
+    ledger = opened[0] if opened else fim.Ledger(path)
     statement = ledger.statement()
     charged = release.charged
     places = {(entry.dataset, entry.number) for entry in statement.entries}

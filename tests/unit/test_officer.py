@@ -64,7 +64,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release_and_its_ledger(
     page_text = " ".join(Markup(html.read_text(encoding="utf-8")).text.split())
     for sentence in sentences:
         assert re.sub(r"\\(.)", r"\1", sentence) in page_text
-    for word in ("What names a user in the data: 'customer'.", "Spent so far by 1 release: ε = 1,",
+    for word in ("What names a user in the data: 'customer'.", "It was charged with 1 release.", "So far ε = ",
                  "## What is not protected", "Left now: ρ = "):  # fmt: skip
         assert word in said.stdout
     target = tmp_path / "s.yaml"
@@ -76,7 +76,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release_and_its_ledger(
     assert fields == FIELDS
     loss = entry["deployment"]["privacy_loss"]
     assert loss["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
-    assert "Spent so far by 1 release" in entry["deployment"]["accounting"]["composition"]
+    assert "It was charged with 1 release." in entry["deployment"]["accounting"]["composition"]
     other = tmp_path / "other.ledger"
     run(REPOSITORY, "budget", "create", other, "--epsilon", 3, "--delta", "1e-5")
     refused = run(REPOSITORY, "statement", saved, "--ledger", other)

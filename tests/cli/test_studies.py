@@ -18,6 +18,7 @@ from real_data import REPOSITORY
 
 from benchmarks import page
 from benchmarks.counting.peer_counters import OURS
+from benchmarks.frame.published import read_rows
 
 # Of these the study itself draws the figures, which `benchmarks.page` draws again of all.
 DRAWN = ("spark_scale", "pac_learning", "validation")
@@ -101,22 +102,24 @@ def test_the_page(
         assert results["answers"]
         drawn = len([*tmp_path.glob(f"{name}_*.svg")])
         assert drawn == (len(page_figures[name]) if name in DRAWN else 0)
-    document = tmp_path / "docs" / "benchmarks.md"
-    document.parent.mkdir()
-    command = ["page", "--results", str(tmp_path), "--document", str(document)]
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    command = ["page", "--results", str(tmp_path), "--docs", str(docs)]
     done = benchmark(*command)
-    assert (done.returncode, document.exists()) == (2, False)
+    assert (done.returncode, [*docs.iterdir()]) == (2, [])
     assert "results of --quick, which are no results" in done.stderr
     done = benchmark(*command, "--quick")
     assert (done.stderr, done.returncode) == ("", 0)
-    text = document.read_text()
-    for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
-        assert f"| {section} | " in text
-    assert "NOT" not in text
-    assert "Without a universe the exponential mechanism is refused (2 of 2 runs)" in text
-    for line in text.splitlines():
-        if line.startswith("!["):
-            assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()
+    verdicts = read_rows(docs / "data", "paper_claims")
+    assert {row["section"] for row in verdicts} == {"2.2", "3.1", "3.3", "4.1", "4.2"}
+    assert not any("NOT" in row["found"] for row in verdicts)
+    sections = read_rows(docs / "data", "sections")
+    assert {row["study"] for row in sections} == {"paper", *found}
+    told = " ".join(row["reading"] for row in sections)
+    assert "Without a universe the exponential mechanism is refused (2 of 2 runs)" in told
+    index = (docs / "data" / "index.md").read_text()
+    for target in re.findall(r"\]\(([^)]+)\)", index):
+        assert (docs / "data" / target).is_file(), target
     (tmp_path / "utility.json").unlink()
     done = benchmark(*command, "--quick")
     assert done.returncode == 2

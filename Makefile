@@ -84,7 +84,7 @@ benchmark-speed: .venv/installed ## Time reading and whole commands on this mach
 	$(BIN)/python -m benchmarks.counting.reading
 
 benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
-	$(BIN)/python -m benchmarks.counting.compare --large --document docs/counting.md
+	$(BIN)/python -m benchmarks.counting.compare --large --docs docs
 
 corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py

@@ -4,7 +4,8 @@
     python -m benchmarks.page --from-tables
 
 The text of the page is benchmarks/findings/benchmarks.md, and its figures are those of the tables
-(benchmarks/frame/published.py). So look at its words whenever a study was run again.
+(benchmarks/frame/published.py). So look at its words whenever a study was run again;
+docs/counting.md is filled in with it.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ STUDIES: tuple[Study, ...] = (
     interior_point.STUDY,
     learners.STUDY,
 )
+PAGES = ("benchmarks.md", "counting.md")
 
 
 def parse() -> argparse.Namespace:
@@ -80,7 +82,7 @@ def parse() -> argparse.Namespace:
         dest="only",
         action="store_const",
         const=[],
-        help=("take no results: write the page anew from the tables that there are"),
+        help=("take no results: write the pages anew from the tables that there are"),
     )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
@@ -122,7 +124,8 @@ def main() -> None:
             for name, figure in study.figures.items():
                 draw_figure(study, name, figure, run, options.docs / "figures")
     if not options.quick:  # the small setting has no findings
-        fill_page("benchmarks.md", options.docs)
+        for name in PAGES:
+            fill_page(name, options.docs)
 
 
 if __name__ == "__main__":

@@ -129,11 +129,10 @@ def test_the_page(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 @pytest.mark.full
-def test_the_counting_benchmark_writes_figures_picture_and_page(tmp_path: Path) -> None:
-    output, document = tmp_path / "counting.json", tmp_path / "docs" / "counting.md"
-    document.parent.mkdir()
+def test_the_counting_benchmark_writes_results_pictures_and_tables(tmp_path: Path) -> None:
+    output, docs = tmp_path / "counting.json", tmp_path / "docs"
     options = ["--cache", str(tmp_path / "cache"), "--output", str(output)]
-    done = benchmark("counting.compare", "--quick", *options, "--document", str(document))
+    done = benchmark("counting.compare", "--quick", *options, "--docs", str(docs))
     assert done.returncode == 0, done.stderr
     assert "Where a peer is better" in done.stdout
     results = json.loads(output.read_text())
@@ -145,11 +144,14 @@ def test_the_counting_benchmark_writes_figures_picture_and_page(tmp_path: Path) 
         assert ours["status"] == "ok"
         assert 0 < ours["seconds"]["min"] <= ours["seconds"]["median"] <= ours["seconds"]["max"]
     assert results["growth"][-1]["process"]["peak"]["median"] > 10**7
-    assert "<svg" in (document.parent / "figures" / "counting.svg").read_text()
-    text = document.read_text()
-    assert "(figures/counting.svg)" in text
-    assert "## Where a peer is better" in text
-    assert str(tmp_path) not in text + output.read_text()
+    assert "<svg" in (docs / "figures" / "counting.svg").read_text()
+    sections = read_rows(docs / "data", "sections")
+    assert {"Growth", "Whole processes", "Where a peer is better"} < {
+        row["section"] for row in sections
+    }
+    assert len(read_rows(docs / "data", "counting_minimum_support")) == 2
+    written = "".join(path.read_text() for path in (docs / "data").iterdir())
+    assert str(tmp_path) not in written + output.read_text()
 
 
 def test_what_is_said_to_be_run_can_be_run() -> None:

@@ -29,6 +29,7 @@ def share(row: Row, column: str) -> float:
     return float(row[column])
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_its_template_filled_in_from_the_tables(page: str) -> None:
     template = (published.TEMPLATES / page).read_text(encoding="utf-8")
@@ -153,6 +154,33 @@ def test_recconcave_is_the_best_nowhere_and_stability_beats_alphasplit() -> None
         assert "worse" not in row["Stability against alphaSplit"]
     for row in rows("learners_boxes", columns="4", rows="16000"):
         assert share(row, "share of runs with error ≤ 0.1") >= 0.95
+
+
+# -------------------- the words of counting.md
+
+
+def test_ours_counts_fastest_but_for_one_contest_with_rust() -> None:
+    questions = (
+        "all_nonzero_supports",
+        "minimum_support",
+        "top_1_000_threshold_given_to_peers_only",
+    )
+    for question in questions:
+        contests = rows(f"counting_{question}")
+        assert len(contests) == 12
+        assert min(share(row, "time ratio") for row in contests) > 1
+    worse = rows("counting_rust_where_a_peer_is_better")
+    assert [row["contest"] for row in worse] == ["retail, size 3, threshold"]
+    more = rows("counting_where_a_peer_is_better", better_in="memory")
+    dense = [row for row in more if row["contest"].startswith(("mushroom", "chess-like"))]
+    assert len(dense) > len(more) / 2
+    for size in ("2", "3"):
+        growth = rows("counting_growth", size=size)
+        for column in ("µs a basket", "peak (MB)"):
+            per_basket = [share(row, column) for row in growth]
+            if column == "peak (MB)":
+                per_basket = [share(row, column) / int(row["baskets"]) for row in growth]
+            assert per_basket == sorted(per_basket, reverse=True)
 
 
 # -------------------- the maker of tables and pages

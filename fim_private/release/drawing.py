@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fim_private.release.chart import SMALL, Box, Point, of_matplotlib, width
+from fim_private.release.labels import SMALL, Box, Point, of_matplotlib, width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,8 @@ class Drawing:
     @property
     def described(self) -> list[str]:
         """What its lines and squares say, in words."""
-        return [mark.described for mark in (*self.lines, *self.squares) if mark.described]
+        marks: list[Line | Square] = [*self.lines, *self.squares]
+        return [mark.described for mark in marks if mark.described]
 
     def paint(self, ax: Axes, points: float) -> None:
         """Draw on axes of matplotlib, in pixels. points: the size of letters."""
@@ -187,7 +188,8 @@ class Drawing:
                 )
             )
         if self.dots:
-            ax.scatter(*zip(*self.dots, strict=True), s=36, color=ink, zorder=3)
+            xs, ys = zip(*self.dots, strict=True)
+            ax.scatter(xs, ys, s=36, color=ink, zorder=3)
         for text in self.texts:
             aligned = {"start": "left", "end": "right", "middle": "center"}[text.anchor]
             ax.text(

@@ -278,6 +278,8 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
         saved = {
             "missing_user": release.missing_user,
             "shortfall": release.shortfall,
+            "version": release.version,
+            "unit_columns": [*release.scope.unit_columns] or None,
             "adds_up": release.adds_up and _adds_up(release.adds_up),
         }
         saved = {name: value for name, value in saved.items() if value is not None}

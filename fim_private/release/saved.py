@@ -144,9 +144,9 @@ def _release(raw: JsonObject) -> Release:
     elif "adds_up" not in values:  # an older version saved it
         values["adds_up"] = sums_of(cost, zcdp or ZcdpCost(cost.epsilon**2 / 2, cost.delta))
     values["charged"] = values.get("ledger")
-    values["scope"] = _made(Scope, values)
     with _inside("saved"):
         values |= _checked(values.get("saved", {}), forms.INSIDE[_SAVED])
+    values["scope"] = _made(Scope, values)
     return _made(Release, values)
 
 

@@ -180,7 +180,6 @@ class Scope:
         """Return plain values; what was not asked for has no key."""
         values: dict[str, object] = vars(self) | {"per": None} | plain_promise(self.per)
         values |= {
-            "unit_columns": [*self.unit_columns],
             "basket": [*self.basket],
             "item": [*self.item],
             "with_items": [*self.with_items],

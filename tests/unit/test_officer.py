@@ -64,8 +64,13 @@ def test_page_statement_and_registry_say_the_same_of_a_release_and_its_ledger(
     page_text = " ".join(Markup(html.read_text(encoding="utf-8")).text.split())
     for sentence in sentences:
         assert re.sub(r"\\(.)", r"\1", sentence) in page_text
-    for word in ("What names a user in the data: 'customer'.", "It was charged with 1 release.", "So far ε = ",
-                 "## What is not protected", "Left now: ρ = "):  # fmt: skip
+    for word in (
+        "What names a user in the data: 'customer'.",
+        "It was charged with 1 release.",
+        "So far ε = ",
+        "## What is not protected",
+        "Left now: ρ = ",
+    ):
         assert word in said.stdout
     target = tmp_path / "s.yaml"
     form = ("--format", "yaml", "--output", target)

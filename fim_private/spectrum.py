@@ -105,15 +105,6 @@ class SupportSpectrum:
         supported = sum(multiplicity for _, multiplicity in self.all_levels())
         return max(0, self.universe_size - supported)
 
-    def support_at(self, rank: int) -> int:
-        """Return the support of the itemset of this rank, >= 1; 0 if fewer have any."""
-        ranked = 0
-        for support, multiplicity in self.levels():
-            ranked += multiplicity
-            if ranked >= rank:
-                return support
-        return 0
-
     def multiplicity(self, level: int) -> int:
         """Return how many itemsets have this support in units. Raises as zero_multiplicity."""
         if level == 0:

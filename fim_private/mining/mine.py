@@ -192,9 +192,6 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
     if not wholes[0].mechanism.composed:
         shares *= wholes[0].target.levels
     requests = tuple(request.divided_among(shares) for request in wholes)
-    if run.engine.name == SQL or run.reading.parts is not None:
-        # A database would count all pairs for a look, and segments are to have one mechanism.
-        requests = tuple(replace(request, rival=None) for request in requests)
     plans = tuple(map(checked_plan, requests))
     spending = Spending("mine", promise, plans[0], recorded_request(wholes[0]), shares)
     return Prepared(run, requests, plans, spending)
@@ -331,9 +328,9 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
 def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     """Carry out the plan, which decided all of it before purchases were read.
 
-    The number of units comes first, if it has noise of its own. A look says which of two plans is
-    carried out. The items that levelwise finds serve all questions. Then comes each selection,
-    which counts and draws by turns, and after it the noisy supports of its itemsets.
+    The number of units comes first, if it has noise of its own. The items that levelwise finds
+    serve all questions. Then comes each selection, which counts and draws by turns, and after it
+    the noisy supports of its itemsets.
     """
     run, public = prepared.run, prepared.request.public
     source = opened.source
@@ -344,11 +341,6 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     items = None
     for request, plan in zip(prepared.requests, prepared.plans, strict=True):
         execution = replace(first, plan=plan)
-        if plan.look is not None:
-            execution = replace(execution, plan=execution.settled())
-            if execution.plan is plan.look.selections:
-                request = request.of_rival()
-            prepared = replace(prepared, spending=replace(prepared.spending, plan=execution.plan))
         if items is None or not request.scope.with_each:
             items = execution.find_items()
         selected = execution.select(items, units)

@@ -60,21 +60,14 @@ from fim_private.levelwise.levelwise import levelwise
 from fim_private.levelwise.recipe import Sought
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
-from fim_private.options import CONFIDENCE
 from fim_private.request.groups import Target
-from fim_private.request.plan import Look, ReleasePlan, Selection, noise_of
+from fim_private.request.plan import ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
 
 _NOTHING = Fraction(0)
 # δ₀ as a share of δ, if selections that may name what only one unit has are composed in zCDP.
 _NAMES_SHARE = Fraction(1, 2)
-# The share of ε for a look. With 3 % its noise misleads more often, and 8 % finds no more.
-LOOK_SHARE = Fraction(5, 100)
-# Listed items stand out with little support, but are told apart with so many times as much only.
-# Source: measured with 500 to 10,000 units of nine shops and click streams (docs/benchmarks.md).
-_LISTED_LEAD = 2
 # A half width from which on supports with noise might not fit in 64 bits.
 _WIDEST = 1 << 56
 _LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
@@ -103,8 +96,6 @@ def plan_of(request: Request) -> ReleasePlan:
     selections. Raises ParameterError for a mechanism that lacks what must be public, and for a step
     that is out of range.
     """
-    if request.rival is not None:
-        return _with_look(request)
     if request.mechanism.composed:
         return _by_gaussian_composition(request)
     public = [request.selection_of(sizes) for sizes in request.target.groups]
@@ -120,37 +111,6 @@ def plan_of(request: Request) -> ReleasePlan:
         return max(run.margin for run in plan.top_k_runs) + plan.half_width(most_supports)
 
     return min(basic, _by_zcdp_composition(request, public), key=needed)
-
-
-def _with_look(request: Request) -> ReleasePlan:
-    """Return the plan that first looks which of two mechanisms finds more.
-
-    It looks whether the last of the itemsets sought has the support with which selections find an
-    itemset without rivals, with 95 % probability. No look is made if so many users as were stated
-    are too few for that.
-    """
-    budget = request.budget
-    rest = PrivacyBudget(budget.loss * (1 - LOOK_SHARE), budget.delta)
-    after = replace(request, promise=replace(request.promise, budget=rest))
-    selections, levels = plan_of(after.of_rival()), plan_of(replace(after, rival=None))
-    [selection] = selections.selections
-    assert isinstance(selection.run, TopK)
-    public = selection.public
-    need = prospects(selection.run.mechanism, CONFIDENCE, public.candidates).support
-    units = request.public.units
-    if need is None or (units is not None and units < need):
-        return plan_of(replace(request, rival=None))
-    if public.named and public.sizes == (1,):
-        need *= _LISTED_LEAD
-    step = Step("look", public.sizes, LOOK_SHARE, Exact(budget.loss * LOOK_SHARE))
-    look = Look(request.target.top, need, _after(step, selections))
-    return replace(_after(step, levels), look=look)
-
-
-def _after(look: Step, plan: ReleasePlan) -> ReleasePlan:
-    """Return a plan that begins with a look, of which the other steps leave a share."""
-    scaled = (replace(step, fraction=step.fraction * (1 - look.fraction)) for step in plan.steps)
-    return replace(plan, steps=(look, *scaled))
 
 
 def plan_of_given(

@@ -1,10 +1,9 @@
 """Which mechanism "auto" stands for, by public choices alone.
 
 For many itemsets it is levelwise, whose noise does not grow with their number. For one, it is the
-mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For one or
-two itemsets of users, with δ = 0 or with caps it is one that selects itemsets one by one. For up to
-50 itemsets of users a run looks first whether the last one sought has the support that selections
-need, and selects one by one if it has (docs/privacy.md, "A look before the choice").
+mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For a few
+itemsets of users, with δ = 0 or with caps it is one that selects itemsets one by one. How many
+"a few" are depends on the number of users, if that is stated.
 """
 
 from dataclasses import dataclass
@@ -12,13 +11,22 @@ from math import log
 
 from fim_private import options as defaults
 from fim_private.counting.source import Catalogue
+from fim_private.dp.neighbors import Neighbors
 from fim_private.levelwise.recipe import LARGEST_SIZE, kind_of
 from fim_private.mechanisms import registry
 from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
-# So many itemsets of users are selected one by one in any case, and at most so many after a look.
-_FEW, _MOST_SELECTED = 2, 50
+# Where the number of users is not stated, up to so many of their itemsets are selected one by one.
+_FEW = {"items": 5, "together": 5, "pairs": 2}
+# Where it is, k itemsets are if users times ε reach this times k^1.25: without a list of items, and
+# with one, and at most 20. Selections miss nearly all below that, and a little less than
+# levelwise above it.
+# Source: measured with 500 to 10,000 users of five shops (benchmarks/utility/small_shops.py;
+# docs/benchmarks.md has two of them).
+_USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)}
+_GROWTH = 1.25
+_MOST_SELECTED = 20
 
 
 @dataclass(frozen=True)
@@ -29,14 +37,11 @@ class Choice:
         name: The name of the mechanism.
         reason: Why it was chosen: a clause that follows the name; None if a caller named it.
         replaces_levelwise: Whether it selects a few itemsets of users where levelwise is usual.
-        rival: The name of the mechanism that selects one by one instead, if a look says so; None if
-            there is no look.
     """
 
     name: str
     reason: str | None = None
     replaces_levelwise: bool = False
-    rival: str | None = None
 
     @property
     def is_for_one(self) -> bool:
@@ -70,19 +75,17 @@ def automatic_choice(
     )
     if not seeks_several:
         return _for_one_itemset(target, public, promise)
-    picks = "exponential" if public.lists_items else "limited-domain"
-    most_selected = _most_selected(target, promise)
-    if most_selected and target.sought <= _FEW:
-        reason = "it finds more than levelwise, for few itemsets of users"
-        return Choice(picks, reason, replaces_levelwise=True)
+    if _are_few_of_users(target, public, promise):
+        name = "exponential" if public.lists_items else "limited-domain"
+        users = "users" if public.units is None else f"about {public.units:,} users"
+        reason = f"it finds more than levelwise, for few itemsets of {users}"
+        return Choice(name, reason, replaces_levelwise=True)
     if target.sizes[-1] > LARGEST_SIZE:
         return Choice(
             "limited-domain", f"levelwise finds itemsets of up to {LARGEST_SIZE} items only"
         )
     needs_no_list = "" if public.lists_items else " and needs no product list"
-    rival = picks if target.sought <= most_selected and not target.count else None
-    reason = f"it finds many itemsets with the least noise{needs_no_list}"
-    return Choice("levelwise", reason, rival=rival)
+    return Choice("levelwise", f"it finds many itemsets with the least noise{needs_no_list}")
 
 
 def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> Choice:
@@ -101,13 +104,22 @@ def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> C
     )
 
 
-def _most_selected(target: Target, promise: Promise) -> int:
-    """Return how many itemsets may be selected one by one instead of by levelwise; 0 if none.
+def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> bool:
+    """Tell whether selecting one by one misses fewer itemsets of users than levelwise does.
 
-    Only itemsets of users are, of one ranking, and of two items at most or with single items.
+    Source: measured (docs/benchmarks.md).
     """
+    if not promise.by_user or target.min_support is not None:
+        return False
     kind = kind_of(target.sizes, union=target.union)
-    is_one_ranking = len(target.groups) * target.questions * target.levels == 1
-    if not promise.by_user or target.min_support is not None or kind == "larger":
-        return 0
-    return _MOST_SELECTED if is_one_ranking else _FEW
+    if kind == "larger":
+        return False
+    sought = target.sought
+    if promise.neighbors == Neighbors.REPLACE_ONE:
+        sought *= 2
+    if sought <= _FEW[kind]:
+        return True
+    if public.units is None or sought > _MOST_SELECTED:
+        return False
+    needed = _USERS_NEEDED[kind][public.lists_items] * sought**_GROWTH
+    return bool(public.units * promise.budget.loss >= needed)

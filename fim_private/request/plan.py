@@ -28,7 +28,6 @@ from fim_private.request.groups import Target, range_of
 from fim_private.request.supports import SupportNoise
 
 _IN_WORDS = {
-    "look": "choosing the mechanism",
     "count": "the number of units",
     "items": "finding items",
     "candidates": "finding sets of items",
@@ -98,34 +97,18 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Look:
-    """The choice that the first step of a plan makes, under noise.
-
-    Attributes:
-        rank: Of which rank it takes the support.
-        least: From which noisy support on itemsets are selected one by one, in units.
-        selections: The plan that does so. It begins with the same step.
-    """
-
-    rank: int
-    least: int
-    selections: "ReleasePlan"
-
-
-@dataclass(frozen=True)
 class ReleasePlan:
     """What a release will do with the purchases, in order.
 
     Attributes:
         steps: All steps, each with its share of the budget.
-        budget: The budget of the steps, without that of a look.
+        budget: The budget of the plan.
         composition: How the steps add up.
         target: Which itemsets are sought.
         selections: The selections, carried out one after the other; none if itemsets are given.
         names_delta: δ₀, the part of δ for revealing what only one unit has, besides the δ of the
             steps.
         joint_noise: Whether normal noise on supports gives the number of units as well.
-        look: Which plan is carried out instead, if the first step says so; None if none is.
     """
 
     steps: tuple[Step, ...]
@@ -135,7 +118,6 @@ class ReleasePlan:
     selections: tuple[Selection, ...] = ()
     names_delta: Fraction = Fraction(0)
     joint_noise: bool = False
-    look: Look | None = None
 
     @property
     def spares_all_for_one(self) -> bool:
@@ -144,25 +126,13 @@ class ReleasePlan:
 
     @property
     def cost(self) -> PrivacyCost:
-        """The (ε, δ) that all steps spend together.
-
-        A plan that a look decides on costs as much as any of those that it decides between: as
-        much as they may spend (docs/privacy.md, Theorem 32).
-        """
-        look = self.step("look")
-        if look is not None:
-            assert look.epsilon is not None
-            return PrivacyCost(look.epsilon + self.budget.loss, self.budget.delta)
+        """The (ε, δ) that all steps spend together."""
         return cost_of_steps(self.steps, self.composition, self.budget, self.names_delta)
 
     @property
     def zcdp(self) -> ZcdpCost:
-        """What all steps spend together in zCDP, however they add up; with a look, at most."""
-        cost = zcdp_of_steps(self.steps, self.names_delta)
-        if self.look is None:
-            return cost
-        rival = self.look.selections.zcdp
-        return ZcdpCost(max(cost.rho, rival.rho), max(cost.delta, rival.delta))
+        """What all steps spend together in zCDP, however they add up."""
+        return zcdp_of_steps(self.steps, self.names_delta)
 
     def cost_of_group(self, units: int) -> tuple[PrivacyCost, ZcdpCost]:
         """Return what all steps spend on somebody who is so many units, >= 1: also in zCDP.

@@ -63,8 +63,6 @@ class Request:
         promise: Who is protected, under which relation and budget.
         mechanism: What selects itemsets.
         reason: Why this mechanism, if the choice was left to "auto"; else None.
-        rival: What selects them instead, one by one, if a look at the data says so; None if there
-            is no look.
         supports_share: The share of the budget for noisy supports; 0 if none are released.
         count_share: The share for a noisy number of units; 0 if no step is spent on it.
         scope: Which purchases count.
@@ -76,7 +74,6 @@ class Request:
     promise: Promise
     mechanism: MechanismSpec
     reason: str | None = None
-    rival: MechanismSpec | None = None
     supports_share: Fraction = _NOTHING
     count_share: Fraction = _NOTHING
     scope: Scope = field(default_factory=Scope)
@@ -141,12 +138,6 @@ class Request:
         if self.seeks_a_share:
             return self
         return replace(self, count_share=_NOTHING)
-
-    def of_rival(self) -> Request:
-        """Return what is asked for once a look has said that itemsets are selected one by one."""
-        assert self.rival is not None
-        reason = "it finds more than levelwise where itemsets are as frequent as a look said"
-        return replace(self, mechanism=self.rival, reason=reason, rival=None)
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""
@@ -254,8 +245,6 @@ def request_from(
         target = replace(target, top=top)
     options = {name: values[name] for name in RequestOptions.__annotations__}
     request = Request(target, public, promise, spec, choice.reason, scope=scope, options=options)
-    if choice.rival is not None and promise.budget.rho is None:
-        request = replace(request, rival=registry.spec_named(choice.rival))
     request = replace(request, supports_share=_supports_share(request, choice))
     request = replace(request, count_share=_count_share(request))
     _check_supports(request)
@@ -570,7 +559,6 @@ def recorded_request(request: Request) -> dict[str, object]:
         "max_baskets": public.max_baskets,
         "units": public.units,
         "mechanism": request.mechanism.name,
-        "rival": request.rival and request.rival.name,
         "supports_share": request.supports_share,
         "count_share": request.count_share,
         "rho": request.budget.rho,

@@ -128,19 +128,6 @@ class Execution:
             return None
         return UnitCount.noisy(self.source.units, noise_of(step, 1), self.randomness)
 
-    def settled(self) -> ReleasePlan:
-        """Return the plan that is carried out: after a look, if there is one, one of two.
-
-        The support of a rank changes by 1 at most with one unit, whatever it is replaced by.
-        """
-        look, step = self.plan.look, self.plan.step("look")
-        if look is None or step is None:
-            return self.plan
-        spectrum = self.source.spectrum(step.sizes, self.plan.selections[0].universe)
-        support = spectrum.support_at(look.rank)
-        [noisy] = noisy_supports.release([support], noise_of(step, 1), randomness=self.randomness)
-        return look.selections if noisy >= look.least else replace(self.plan, look=None)
-
     def find_items(self) -> NoisyCounts | None:
         """Return the items that levelwise finds first; None if the plan has another mechanism."""
         for selection in self.plan.selections:

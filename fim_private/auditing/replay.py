@@ -228,8 +228,10 @@ def audit(
 
 
 def _promise(epsilon: float | None, delta: float, rho: float | None) -> PrivacyBudget:
-    if rho is None or epsilon is not None or delta:
-        return PrivacyBudget.of(epsilon, delta, rho)
+    if rho is None:
+        return PrivacyBudget.of(epsilon, delta)
+    if epsilon is not None or delta:
+        raise ParameterError(f"give {parameter('rho')} alone, or epsilon and delta")
     return PrivacyBudget(None, _NONE, exact_rho(rho))
 
 

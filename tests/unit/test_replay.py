@@ -136,7 +136,8 @@ def test_an_outcome_that_one_input_alone_has_is_found() -> None:
         (lambda: audit(laplace_sum, [], epsilon=1), "pairs must have at least one pair"),
         (lambda: audit(laplace_sum, ONE_MORE, epsilon=0), "epsilon must be a number above 0"),
         (lambda: audit(laplace_sum, ONE_MORE), "epsilon must be a number above 0"),
-        (lambda: audit(laplace_sum, ONE_MORE, epsilon=1, rho=1), "epsilon or rho, not both"),
+        (lambda: audit(laplace_sum, ONE_MORE, epsilon=1, rho=1), "give rho alone"),
+        (lambda: audit(laplace_sum, ONE_MORE, delta=0.1, rho=1), "give rho alone"),
         (lambda: audit(laplace_sum, [([math.nan], [1])], epsilon=1), "is not a finite number"),
         (
             lambda: audit(lambda values, noise: noise.normal(1, 0), ONE_MORE, rho=1),

@@ -173,7 +173,6 @@ class BarChart:
         notes: What stands below.
         reach: How far the scale goes at least.
         about: What was released, below the title.
-        lifts: Whether rows are rules, drawn by their lift.
         drawing: What is drawn in the place of rows; None for rows.
     """
 
@@ -186,7 +185,6 @@ class BarChart:
     notes: Sequence[str] = ()
     reach: float = 0.0
     about: str = ""
-    lifts: bool = False
     drawing: Drawing | None = None
 
     @property
@@ -211,10 +209,8 @@ class BarChart:
     @cached_property
     def ticks(self) -> tuple[float, ...]:
         """Where the scale has ticks: round numbers from 0 to the first that no interval goes
-        beyond; of rules, lifts.
+        beyond.
         """
-        if self.lifts:
-            return self._lift_ticks
         rough = self.longest / _TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(step * power for step in _STEPS if step * power >= rough * (1 - 1e-9))
@@ -226,37 +222,7 @@ class BarChart:
 
     def tick_text(self, tick: float) -> str:
         """Return what stands at a tick."""
-        if self.lifts:
-            return f"{tick:g}"
         return f"{tick:g} %" if self.per_cent else f"{tick:,.0f}"
-
-    @property
-    def _lift_ticks(self) -> tuple[float, ...]:
-        """Where the logarithmic scale of lifts has ticks: from the least to the most that is drawn,
-        1 among them.
-        """
-        lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
-        ticks = []
-        for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,)):
-            steps = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in digits]
-            first = max(bisect_right(steps, min(lifts)) - 1, 0)
-            ticks = steps[first : bisect_left(steps, 1.05 * max(lifts)) + 1]
-            if len(ticks) <= 2 * _TICKS + 1:
-                break
-        return tuple(ticks)
-
-    @property
-    def most_confident(self) -> int:
-        """Where the scale of confidences ends, in per cent."""
-        ends = [bar.length or 0 for bar in self.bars] + [bar.high for bar in self.bars[:LABELLED]]
-        steps = math.ceil(max(ends, default=0) / _CONFIDENCES)
-        return min(_CONFIDENCES * max(steps, 1), 100)
-
-    @property
-    def confidences(self) -> range:
-        """Where the scale of confidences has ticks, in per cent."""
-        step = max(self.most_confident // 4, 5)
-        return range(0, self.most_confident + 1, min(step, _CONFIDENCES))
 
     @property
     def below(self) -> Sequence[str]:
@@ -329,28 +295,6 @@ class Label(NamedTuple):
     box: Box
 
 
-class Callout(NamedTuple):
-    """The label of a rule in a column beside the plane.
-
-    Attributes:
-        bar: The rule.
-        point: Where its dot is.
-        y: Where the middle of its label is.
-    """
-
-    bar: Bar
-    point: Point
-    y: float
-
-    @property
-    def lines(self) -> list[str]:
-        """The left side of the rule, and the right side below it."""
-        left, right = (short_name(side, CALLOUT_WIDE) for side in self.bar.sides)
-        if self.bar.doubtful:
-            right += f" {MARK}"
-        return [f"{left} →", right]
-
-
 def placed_labels(
     names: Sequence[str],
     points: Sequence[Point],
@@ -408,15 +352,14 @@ def _is_free(box: Box, bounds: Box, obstacles: Sequence[Box]) -> bool:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where a chart is drawn: a row for each itemset, or rules as dots by lift and confidence.
+    """Where the rows of a chart are drawn.
 
     Attributes:
         left: The place of the first tick.
-        top: Where the first row begins, or the place of confidence 100 %.
+        top: Where the first row begins.
         right: The place of the last tick.
-        bottom: Where the last row ends, or the place of confidence 0 %.
+        bottom: Where the last row ends.
         chart: The chart.
-        letter: The size of the letters of labels of rules.
     """
 
     left: float
@@ -424,67 +367,11 @@ class _Frame:
     right: float
     bottom: float
     chart: BarChart
-    letter: float = SMALL
 
     def x(self, number: float) -> float:
-        """Return where a length is, or a lift on a logarithmic scale. The scale ends at its
-        ticks.
-        """
-        lowest, *_, highest = self.chart.ticks
-        number = max(number, lowest)
-        along = number / highest
-        if self.chart.lifts:
-            along = math.log(number / lowest) / math.log(highest / lowest)
-        return self.left + (self.right - self.left) * min(along, 1)
-
-    def y(self, confidence: float) -> float:
-        """Return where a confidence is, in per cent."""
-        share = min(confidence / self.chart.most_confident, 1)
-        return self.bottom - (self.bottom - self.top) * share
-
-    @cached_property
-    def points(self) -> list[Point]:
-        """Where the dots of rules are."""
-        return [(self.x(bar.lift[0]), self.y(bar.length or 0)) for bar in self.chart.bars]
-
-    @cached_property
-    def callouts(self) -> list[Callout]:
-        """The labels in full of the first rules, in a column at the right, from the top down."""
-        apart = _LEADING * (2 * self.letter) + 4
-        room = int((self.bottom - self.top) / apart)
-        first = zip(self.points, self.chart.bars[: min(LABELLED, room)], strict=False)
-        callouts, top = [], self.top - apart / 2
-        for point, bar in sorted(first, key=lambda pair: pair[0][1]):
-            top = max(point[1], top + apart)
-            callouts.append(Callout(bar, point, top))
-        bottom = self.bottom + apart / 2
-        for place, callout in reversed([*enumerate(callouts)]):
-            bottom = min(callout.y, bottom - apart)
-            callouts[place] = callout._replace(y=bottom)
-        return callouts
-
-    @cached_property
-    def numbers(self) -> list[Label | None]:
-        """The number of each other rule; None where there is no room."""
-        named = len(self.callouts)
-        names = [str(number) for number in range(named + 1, len(self.points) + 1)]
-        bounds = self.left, self.top, self.right, self.bottom
-        return [None] * named + placed_labels(names, self.points[named:], bounds, self.letter)
-
-    @property
-    def numbered(self) -> list[str]:
-        """What the numbers stand for, and how many rules have no label, in lines."""
-        entries = [
-            f"{label.name} {bar.label(WIDE)}"
-            for bar, label in zip(self.chart.bars, self.numbers, strict=True)
-            if label is not None
-        ]
-        count = len(self.points) - len(entries) - len(self.callouts)
-        if count:
-            entries.append(
-                f"{count:,} of {len(self.points):,} have no label: there is no room for it"
-            )
-        return packed(entries, _NUMBERED_WIDE)
+        """Return where a length is. The scale ends at its ticks."""
+        along = min(max(number, 0) / self.chart.ticks[-1], 1)
+        return self.left + (self.right - self.left) * along
 
 
 def svg(*charts: BarChart) -> str:
@@ -505,7 +392,6 @@ def svg(*charts: BarChart) -> str:
         large=_LARGE,
         letter=_LETTER,
         small=SMALL,
-        labelled=LABELLED,
         colours=COLOURS,
         dark_colours=DARK_COLOURS,
     )
@@ -513,9 +399,6 @@ def svg(*charts: BarChart) -> str:
 
 def _frame(chart: BarChart, top: int) -> _Frame:
     """Return where a chart is drawn, with room for the texts at its sides."""
-    if chart.lifts:
-        right = _WHOLE - _MARGIN - _COLUMN
-        return _Frame(_MARGIN + _BESIDE, top, right, top + _PLANE, chart)
     labels = _LETTER * max(width(bar.label(WIDE)) for bar in chart.bars)
     numbers = _LETTER * max(width(bar.number) for bar in chart.bars)
     left, right = _MARGIN + 16 + round(labels), _WHOLE - _MARGIN - 20 - round(numbers)
@@ -605,8 +488,6 @@ def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
 
 
 def _height(chart: BarChart) -> float:
-    if chart.lifts:
-        return _PLANE / _WHOLE * _INCHES
     if chart.drawing is not None:
         return chart.drawing.height / _WHOLE * _INCHES
     return _ROW_INCHES * max(len(chart.bars), 1)
@@ -662,44 +543,3 @@ def _draw_dots(bars: Sequence[Bar], x: ArrayLike, y: ArrayLike, ax: Axes) -> Non
     fill = {True: ax.get_facecolor(), False: ink}
     fills = [fill[bar.doubtful] for bar in bars]
     ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
-
-
-def _draw_rules(chart: BarChart, ax: Axes) -> list[str]:
-    """Draw rules by lift and confidence, and return what their numbers stand for."""
-    ink = ax.xaxis.label.get_color()
-    percentages = chart.confidences
-    ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
-    ax.set_ylim(0, chart.most_confident)
-    ax.grid(True, axis="y", alpha=0.35)
-    ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
-    ax.axvline(1, color=ink, linestyle="--", linewidth=1)
-    numbers = [(bar.length or 0, bar.low, bar.high, *bar.lift) for bar in chart.bars]
-    confidences, lowest, highest, lifts, left, right = np.array(numbers).reshape(-1, 6).T
-    left, right = np.clip((left, right), *ax.get_xlim())
-    sure = slice(LABELLED)
-    ax.vlines(lifts[sure], lowest[sure], highest[sure], color=ink, alpha=0.3)
-    ax.hlines(confidences[sure], left[sure], right[sure], color=ink, alpha=0.3)
-    _draw_dots(chart.bars, lifts, confidences, ax)
-    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
-    frame = _Frame(0, 0, wide, high, chart, _SMALL_POINTS)
-    for label in filter(None, frame.numbers):
-        ax.text(
-            label.x / wide,
-            1 - label.y / high,
-            label.name,
-            ha=_ALIGNED[label.anchor],
-            va="center",
-            transform=ax.transAxes,
-            fontsize=_SMALL_POINTS,
-        )
-    for callout in frame.callouts:
-        ax.annotate(
-            "\n".join(callout.lines),
-            (callout.bar.lift[0], callout.bar.length or 0),
-            (1.03, 1 - callout.y / high),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=_SMALL_POINTS,
-            arrowprops={"arrowstyle": "-", "color": ink, "alpha": 0.3},
-        )
-    return frame.numbered

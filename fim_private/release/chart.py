@@ -7,15 +7,11 @@ from __future__ import annotations
 import importlib
 import math
 import unicodedata
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-from numpy.typing import ArrayLike
 
 from fim_private.display import MARK, in_braces, item_name, printable
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
@@ -111,7 +107,6 @@ def packed(entries: Sequence[str], widest: float) -> list[str]:
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
 _TICKS, _STEPS = 5, (1, 2, 2.5, 5, 10)
 # What stands for a name, and how wide names are where there is room, in units of the letters' size.
-_CONFIDENCES = 20
 UNNAMED, WIDE = "an itemset without a name", 30.0
 
 
@@ -257,16 +252,12 @@ Box = tuple[float, float, float, float]
 Point = tuple[float, float]
 _DOT = 4.5
 
-# Drawings, in pixels: the whole, around it, a row, the plane of rules, the numbers beside it and
-# the column of labels, and the sizes of letters: 12 px are 9 pt.
-_WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE, _COLUMN = 860, 20, 26, 440, 58, 240
+# Drawings, in pixels: the whole, around it, a row, and the sizes of letters: 12 px are 9 pt.
+_WHOLE, _MARGIN, _ROW = 860, 20, 26
 _LARGE, _LETTER, SMALL = 14, 13, 12
-# How wide a title and a side of a labelled rule are at most, in units of the letters' size.
-TITLE, CALLOUT_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 22.0
-# How wide the line of the rules that have numbers is, in the same units.
-_NUMBERED_WIDE = 68.0
-# How many rules are labelled in full, and have their intervals.
-LABELLED = 12
+# How wide what is drawn is; and how wide a title is at most, in units of the letters' size.
+ROOM = _WHOLE - 2 * _MARGIN
+TITLE = 0.95 * ROOM / _LARGE
 # Where the label of a dot can be, the best place first: by which end it is held, how much of it is
 # to the left of that end, and whether this end is right of the dot (1), above it (-1), and so on.
 _PLACES = (
@@ -296,11 +287,7 @@ class Label(NamedTuple):
 
 
 def placed_labels(
-    names: Sequence[str],
-    points: Sequence[Point],
-    bounds: Box,
-    letter: float = SMALL,
-    avoided: Sequence[Box] = (),
+    names: Sequence[str], points: Sequence[Point], bounds: Box, avoided: Sequence[Box] = ()
 ) -> list[Label | None]:
     """Return the label of each point; None where it would hide another, or a point.
 
@@ -308,7 +295,6 @@ def placed_labels(
         names: What stands beside each point.
         points: The points. The first ones choose their places first.
         bounds: What labels must be within.
-        letter: The size of letters.
         avoided: What labels do not lie on where there is another place.
     """
     dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in points]
@@ -316,11 +302,7 @@ def placed_labels(
     labels = []
     for name, dot, point in zip(names, dots, points, strict=True):
         obstacles = [box for box in taken if box != dot]
-        free = [
-            place
-            for place in _places(name, *point, letter)
-            if _is_free(place.box, bounds, obstacles)
-        ]
+        free = [place for place in _places(name, *point) if _is_free(place.box, bounds, obstacles)]
         clear = [place for place in free if _is_free(place.box, bounds, avoided)]
         label = next(iter([*clear, *free]), None)
         if label is not None:
@@ -329,9 +311,9 @@ def placed_labels(
     return labels
 
 
-def _places(name: str, x: float, y: float, letter: float) -> Iterator[Label]:
+def _places(name: str, x: float, y: float) -> Iterator[Label]:
     """Yield the label of a point where it can be, the best place first."""
-    length, half = letter * width(name), 0.65 * letter
+    length, half = SMALL * width(name), 0.65 * SMALL
     for anchor, before, to_the_right, below in _PLACES:
         held_x, middle = x + to_the_right * 2 * _DOT, y + below * (2 * _DOT + half)
         left = held_x - length * before
@@ -411,7 +393,7 @@ _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
 # Sizes of letters, in points, and how high a line is.
 _LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 9.0, 1.3
 # Where texts of matplotlib are held.
-_ALIGNED = {"start": "left", "end": "right", "middle": "center"}
+ALIGNED = {"start": "left", "end": "right", "middle": "center"}
 
 
 def of_matplotlib(module: str) -> ModuleType:
@@ -441,9 +423,7 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
     figure, new_ax = of_matplotlib("matplotlib.pyplot").subplots(
         figsize=(_INCHES, height), layout="constrained"
     )
-    notes = _draw_dots_of(chart, new_ax)
-    below += notes
-    figure.set_figheight(height + _LEADING * _SMALL_POINTS * len(notes) / _POINTS)
+    _draw_dots_of(chart, new_ax)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
     figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
     new_ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
@@ -465,7 +445,7 @@ def _texts(chart: BarChart, room: float) -> tuple[list[str], list[str]]:
 def _draw_on(chart: BarChart, ax: Axes) -> Axes:
     """Draw a chart on axes of somebody's figure, with its texts above and below them."""
     above, below = _texts(chart, 0.6 * _POINTS * ax.bbox.width / ax.figure.dpi)
-    below += _draw_dots_of(chart, ax)
+    _draw_dots_of(chart, ax)
     if chart.scale:
         below.insert(0, chart.scale)
     ax.set_title("\n".join(above), fontsize=_LETTER_POINTS)
@@ -500,26 +480,20 @@ def _take_texts_literally(drawn: Any) -> None:
         text.set_usetex(False)
 
 
-def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
-    """Draw what a chart has, and return notes on it that depend on the room."""
+def _draw_dots_of(chart: BarChart, ax: Axes) -> None:
+    """Draw what a chart has."""
     ax.spines[:].set_visible(False)
     ax.set_xticks([])
     if chart.drawing is not None:
         chart.drawing.paint(ax, _SMALL_POINTS)
-        return []
-    if chart.lifts or chart.has_lengths:
-        if chart.lifts:
-            ax.set_xscale("log")
+        return
+    if chart.has_lengths:
         ax.set_xlim(chart.ticks[0], chart.ticks[-1])
         texts = [chart.tick_text(tick) for tick in chart.ticks]
         ax.set_xticks(chart.ticks, texts, fontsize=_SMALL_POINTS)
-        ax.set_xticks([], minor=True)
         ax.grid(True, axis="x", alpha=0.35)
         ax.set_axisbelow(True)
-    if chart.lifts:
-        return _draw_rules(chart, ax)
     _draw_itemsets(chart, ax)
-    return []
 
 
 def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
@@ -530,16 +504,12 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
         lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
-        ax.hlines(rows, lows, highs, color=ax.xaxis.label.get_color())
-        _draw_dots(bars, [bar.length or 0 for bar in bars], rows, ax)
+        ink = ax.xaxis.label.get_color()
+        ax.hlines(rows, lows, highs, color=ink)
+        # What is doubtful is hollow.
+        fill = {True: ax.get_facecolor(), False: ink}
+        lengths, fills = [bar.length or 0 for bar in bars], [fill[bar.doubtful] for bar in bars]
+        ax.scatter(lengths, rows, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
     ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-
-
-def _draw_dots(bars: Sequence[Bar], x: ArrayLike, y: ArrayLike, ax: Axes) -> None:
-    """Draw a dot for each itemset or rule, hollow if it is doubtful."""
-    ink = ax.xaxis.label.get_color()
-    fill = {True: ax.get_facecolor(), False: ink}
-    fills = [fill[bar.doubtful] for bar in bars]
-    ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from fim_private.display import MARK
 from fim_private.release.chart import (
+    ROOM,
     WIDE,
     Bar,
     Point,
@@ -18,7 +19,7 @@ from fim_private.release.chart import (
     placed_labels,
     short_name,
 )
-from fim_private.release.drawing import FAINT, GRID, WHOLE, Dot, Drawing, Line, Text
+from fim_private.release.drawing import FAINT, GRID, Dot, Drawing, Line, Text
 
 # How many rules are named in full.
 NAMED = 12
@@ -63,19 +64,19 @@ def plane_of(bars: Sequence[Bar]) -> Drawing:
     lines, texts = _scales(plane)
     for bar in named:
         lift, least, most = bar.lift
-        across = [plane.place(end, bar.length or 0) for end in (least, most)]
-        upwards = [plane.place(lift, end) for end in (bar.low, bar.high)]
-        lines += [Line(*across, 2, FAINT), Line(*upwards, 2, FAINT)]
+        left, right = (plane.place(end, bar.length or 0) for end in (least, most))
+        below, above = (plane.place(lift, end) for end in (bar.low, bar.high))
+        lines += [Line(left, right, 2, FAINT), Line(below, above, 2, FAINT)]
     names = sorted(zip(points, named, strict=False), key=lambda pair: pair[0][1])
     heights = _spread([point[1] for point, _ in names])
     for (point, bar), height in zip(names, heights, strict=True):
         lines.append(Line(point, (_COLUMN - 5, height), 1, FAINT))
-        left, right = (short_name(side, _SIDE_WIDE) for side in bar.sides)
+        name, end = (short_name(side, _SIDE_WIDE) for side in bar.sides)
         if bar.doubtful:
-            right += f" {MARK}"
+            end += f" {MARK}"
         texts += [
-            Text(f"{left} →", _COLUMN, height - _LINE / 2),
-            Text(right, _COLUMN, height + _LINE / 2),
+            Text(f"{name} →", _COLUMN, height - _LINE / 2),
+            Text(end, _COLUMN, height + _LINE / 2),
         ]
     numbers = [str(number) for number in range(len(named) + 1, len(bars) + 1)]
     labels = placed_labels(numbers, points[len(named) :], (_LEFT, 0, _RIGHT, _HIGH))
@@ -88,13 +89,14 @@ def plane_of(bars: Sequence[Bar]) -> Drawing:
     if missing:
         legend.append(f"{missing:,} dots have no number: there is no room for it")
     texts += [Text(label.name, label.x, label.y, label.anchor) for label in labels if label]
-    below = _HIGH + _LEGEND_BELOW
-    legend_lines = packed(legend, _LEGEND_WIDE)
-    texts += [Text(line, 0, below + _LINE * place) for place, line in enumerate(legend_lines)]
+    bottom = _HIGH + _LEGEND_BELOW
+    for line in packed(legend, _LEGEND_WIDE):
+        texts.append(Text(line, 0, bottom))
+        bottom += _LINE
     dots = [
         Dot(point, bar.doubtful, bar.described) for point, bar in zip(points, bars, strict=True)
     ]
-    return Drawing(WHOLE, below + _LINE * len(legend_lines), lines, [], dots, texts)
+    return Drawing(ROOM, bottom, lines, [], dots, texts)
 
 
 def _scales(plane: _Plane) -> tuple[list[Line], list[Text]]:

@@ -14,9 +14,10 @@ import numpy as np
 from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError, ParameterError, parameter
 from fim_private.release import words
-from fim_private.release.chart import SMALL, BarChart, Point, placed_labels, short_name, width
+from fim_private.release.chart import ROOM, SMALL, BarChart, Point, placed_labels, short_name, width
 from fim_private.release.drawing import (
     GRID,
+    Dot,
     Drawing,
     Key,
     Line,
@@ -31,8 +32,8 @@ from fim_private.request.itemsets import Items
 
 # How many lines a network has at most, and how many items a matrix has.
 _MOST_LINES, _MOST_ITEMS = 40, 30
-# In pixels: how wide a drawing is, how high a group of its nodes is at most, and a node's radius.
-_WIDE, _MOST_HIGH, _RADIUS = 820.0, 560.0, 4.5
+# How high a group of nodes is at most, and the radius of a node, in pixels.
+_MOST_HIGH, _RADIUS = 560.0, 4.5
 # The width of the line of a rule with confidence 0, and with 1; the largest cell of a matrix.
 _THIN, _THICK = 1.0, 8.0
 _CELL = 30.0
@@ -76,7 +77,8 @@ def network_of(rules: Rules) -> BarChart:
     points, high = _layout(networkx, graph)
     lines = [
         Line(
-            *(points[in_braces(side)] for side in rule.sides),
+            points[in_braces(rule.sides[0])],
+            points[in_braces(rule.sides[1])],
             _THIN + (_THICK - _THIN) * rule.confidence,
             shade_of(rule.lift),
             rule.doubtful,
@@ -89,11 +91,11 @@ def network_of(rules: Rules) -> BarChart:
     labels = placed_labels(
         [_name(side) for side in names.values()],
         dots,
-        (0, 0, _WIDE, high),
+        (0, 0, ROOM, high),
         avoided=[place for line in lines for place in line.boxes],
     )
     texts = [Text(label.name, label.x, label.y, label.anchor) for label in labels if label]
-    drawing = Drawing(_WIDE, high, lines, [], dots, texts)
+    drawing = Drawing(ROOM, high, lines, [], [*map(Dot, dots)], texts)
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
         wide = _THIN + (_THICK - _THIN) * confidence
@@ -117,7 +119,7 @@ def matrix_of(rules: Rules) -> BarChart:
     items = _neighbours_together(pairs)
     named = [_name(item) for item in items]
     room = SMALL * max(map(width, named), default=0.0) + 8
-    cell = min((_WIDE - room) / max(len(items), 1), _CELL)
+    cell = min((ROOM - room) / max(len(items), 1), _CELL)
     places = {item: (place + 0.5) * cell for place, item in enumerate(items)}
     shown = [rule for sides, rule in pairs.items() if sides <= places.keys()]
     most = max((rule.share for rule in shown), default=1.0)
@@ -143,7 +145,7 @@ def matrix_of(rules: Rules) -> BarChart:
         keys.append(Key("may be chance", doubtful=True))
     return _chart(
         rules,
-        with_legend(Drawing(_WIDE, end, grid, squares, [], texts), keys),
+        with_legend(Drawing(ROOM, end, grid, squares, [], texts), keys),
         "a square stands left of the one item and below the other",
         len(pairs) - len(shown),
     )
@@ -156,8 +158,7 @@ def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart
     if longer:
         several = words.number_of(longer, "rule")
         notes.insert(1, f"Not drawn, because they have more than two items: {several}.")
-    chart = replace(rules.chart(), bars=[], scale="", lifts=False, notes=notes)
-    return replace(chart, drawing=drawing, more=more)
+    return replace(rules.chart(), drawing=drawing, notes=notes, more=more)
 
 
 def _drawable(rules: Rules, kind: str) -> list[_Rule]:
@@ -221,7 +222,7 @@ def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[str, Point], float]:
     points: dict[str, Point] = {}
     left, top, bottom = 0.0, 0.0, 0.0
     while waiting:
-        fitting = [group for group in waiting if left + _room_for(group)[0] <= _WIDE + 1]
+        fitting = [group for group in waiting if left + _room_for(group)[0] <= ROOM + 1]
         if not fitting:
             left, top = 0.0, bottom
             continue
@@ -239,13 +240,13 @@ def _room_for(group: Collection[str]) -> tuple[float, float]:
     """Return how wide and how high a group of nodes is, in pixels."""
     nodes = len(group)
     if nodes == 2:
-        return _WIDE / 3, 60.0
+        return ROOM / 3, 60.0
     in_a_row = 3
     if nodes > 4:
         in_a_row = 2
     if nodes > 9:
         in_a_row = 1
-    return _WIDE / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
+    return ROOM / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
 
 
 def _within_unit_square(networkx: ModuleType, graph: Any) -> dict[str, Point]:

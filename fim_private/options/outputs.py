@@ -10,6 +10,7 @@ ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
 )
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
+StatementFormat = StrEnum("StatementFormat", ["MARKDOWN", "YAML"])
 Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
 FigureKind = StrEnum("FigureKind", ["NETWORK", "MATRIX", "SUPPORTS", "RULES"])
 # The form of a release's file, by the ending of its name.
@@ -118,6 +119,29 @@ class PageOutput(TitleOption):
         written(
             "Write the page here. By default it stands beside the release, with the ending .html."
         ),
+    ]
+
+
+class StatementOutput(TypedDict):
+    """Where a statement for the privacy officer is written, and what it says of the budget."""
+
+    ledger: Annotated[
+        OptionalText,
+        written(
+            "The ledger that the release was charged to: the statement then says what is spent "
+            "and left now.",
+            "FILE",
+        ),
+    ]
+    format: Annotated[
+        StatementFormat,
+        written(
+            "markdown, or yaml: a draft for the public registry of deployments (OpenDP).",
+            default=StatementFormat.MARKDOWN,
+        ),
+    ]
+    output: Annotated[
+        Path | None, written("Write to this file instead of the screen, such as statement.md.")
     ]
 
 

@@ -13,9 +13,10 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.registry import spec_named
 from fim_private.options.outputs import FigureKind
 from fim_private.planning.plan import Plan, PlannedMechanism, of_units, percent
-from fim_private.release.chart import draw, draw_all, of_matplotlib
+from fim_private.release.chart import draw, draw_all
 from fim_private.release.figures import figure_charts, figure_svg
 from fim_private.release.forms import AnyRelease
+from fim_private.release.labels import of_matplotlib
 from fim_private.release.rules import RuleChoice
 from fim_private.whole_files import staged
 

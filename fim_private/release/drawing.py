@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from fim_private.release.chart import ALIGNED, SMALL, Box, Point, of_matplotlib, width
+from fim_private.release.labels import SMALL, Box, Point, of_matplotlib, width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +26,8 @@ DARK_COLOURS = ("#e39052", "#366b88", "#3d8ac2", "#6fa8ec", "#a9b6ff", "#dca8f6"
 # What a mark is drawn in: the colour of its lift, that of all else, that of a grid, or a
 # faint one.
 PLAIN, GRID, FAINT = "plain", "grid", "faint"
+# Where texts of matplotlib are held.
+_ALIGNED = {"start": "left", "end": "right", "middle": "center"}
 _GREY = "#c9d0d8"
 # A line of a legend, in pixels.
 _LINE = 24
@@ -204,7 +206,7 @@ class Drawing:
         for (x, y), doubtful, _ in self.dots:
             ax.scatter(x, y, s=36, color=fill[doubtful], edgecolors=ink, zorder=3)
         for text in self.texts:
-            aligned = ALIGNED[text.anchor]
+            aligned = _ALIGNED[text.anchor]
             ax.text(text.x, text.y, text.content, ha=aligned, va="center", size=points, zorder=4)
 
 

@@ -21,6 +21,7 @@ from fim_private.release.changes import (
     compared,
     counted,
     listed,
+    spent_by_all,
 )
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
@@ -78,10 +79,12 @@ def page(
     rules: RulesBySegment | None = None,
     *,
     title: str | None = None,
+    budget: Sequence[str] = (),
 ) -> str:
     """Return the page of a release, which has only what the release says of itself.
 
-    rules: those of each segment under its name; those of a Release under no name.
+    rules: those of each segment under its name; those of a Release under no name. budget: what its
+    ledger says now, in sentences.
     """
     checked_title(title)
     whole, releases = release.whole, release.by_segment
@@ -107,6 +110,7 @@ def page(
         title=title or default_title,
         private=whole.private,
         release=whole,
+        budget=budget,
         segments=segments,
         trend=trend,
     )
@@ -141,7 +145,8 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     """
     checked_title(title)
     trend = _trend_of(releases)
-    promises = dict.fromkeys(release.guarantee for release in releases.values())
+    promises = [spent_by_all([*releases.values()])]
+    promises += dict.fromkeys(release.guarantee for release in releases.values())
     return render(
         "trend.html.jinja",
         title=title or "How shares moved",

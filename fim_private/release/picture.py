@@ -8,13 +8,11 @@ from fim_private.release.chart import (
     TITLE,
     Bar,
     BarChart,
-    cut,
     legend_of,
-    named,
     on_one_scale,
-    width,
 )
 from fim_private.release.forms import AnyRelease
+from fim_private.release.labels import cut, named, width
 from fim_private.request.itemsets import Itemset
 
 # More bars nobody reads; the other forms of a release have all.

@@ -10,16 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fim_private.display import MARK
-from fim_private.release.chart import (
-    ROOM,
-    WIDE,
-    Bar,
-    Point,
-    packed,
-    placed_labels,
-    short_name,
-)
+from fim_private.release.chart import WIDE, Bar
 from fim_private.release.drawing import FAINT, GRID, Dot, Drawing, Line, Text
+from fim_private.release.labels import ROOM, Point, packed, placed_labels, short_name
 
 # How many rules are named in full.
 NAMED = 12
@@ -101,7 +94,7 @@ def plane_of(bars: Sequence[Bar]) -> Drawing:
 
 def _scales(plane: _Plane) -> tuple[list[Line], list[Text]]:
     """Return the grid, and what stands beside it."""
-    lines = [Line(plane.place(1, 0), plane.place(1, plane.most), doubtful=True)]
+    lines: list[Line] = []
     middle = (_LEFT + _RIGHT) / 2
     title = "lift: how many times as often as by chance"
     texts = [
@@ -117,6 +110,7 @@ def _scales(plane: _Plane) -> tuple[list[Line], list[Text]]:
         start = plane.place(lift, 0)
         lines.append(Line(start, plane.place(lift, plane.most), shade=GRID))
         texts.append(Text(f"{lift:g}", start[0], _HIGH + _TICKS_BELOW, "middle"))
+    lines.append(Line(plane.place(1, 0), plane.place(1, plane.most), doubtful=True))
     return lines, texts
 
 

@@ -35,8 +35,9 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.labels import Item, in_label_order
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
+from fim_private.release.chart import TITLE, Bar, BarChart, legend_of
 from fim_private.release.forms import Rows, item_columns, rows_of
+from fim_private.release.labels import named, width
 from fim_private.release.plane import NAMED, plane_of
 from fim_private.request.itemsets import Items, Itemset, folded_items, items_asked
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fim_private.display import JsonObject, Table, markdown, printable
+from fim_private.dp.accountant import added_up
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.options.outputs import FigureKind
@@ -107,6 +108,10 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         same_shares = all(release.shares == first.shares for release in self.releases)
         names = ", ".join(self)
+        # A unit counts in so many of them, and a user for good in all periods.
+        counting = self.releases[: self.max_segments]
+        if self.part == "period" and self.privacy_unit == "user":
+            counting = self.releases
         scopes = {
             "item": replace(first.scope, with_items=()),
             "level": replace(first.scope, catalogue=None),
@@ -118,6 +123,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             scope=scopes[self.part],
             cost=self.cost,
             zcdp=self.zcdp,
+            adds_up=added_up(release.adds_up for release in counting),
             charged=self.charged,
             shares=first.shares if same_shares else (),
             itemsets=(),

@@ -14,7 +14,7 @@ import numpy as np
 from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError, ParameterError, parameter
 from fim_private.release import words
-from fim_private.release.chart import ROOM, SMALL, BarChart, Point, placed_labels, short_name, width
+from fim_private.release.chart import BarChart
 from fim_private.release.drawing import (
     GRID,
     Dot,
@@ -27,6 +27,7 @@ from fim_private.release.drawing import (
     shade_of,
     with_legend,
 )
+from fim_private.release.labels import ROOM, SMALL, Point, placed_labels, short_name, width
 from fim_private.release.rules import Rules, Sides
 from fim_private.request.itemsets import Items
 
@@ -75,18 +76,12 @@ def network_of(rules: Rules) -> BarChart:
     graph = networkx.Graph([[*map(in_braces, rule.sides)] for rule in edges])
     names = {in_braces(side): side for rule in edges for side in rule.sides}
     points, high = _layout(networkx, graph)
-    lines = [
-        Line(
-            points[in_braces(rule.sides[0])],
-            points[in_braces(rule.sides[1])],
-            _THIN + (_THICK - _THIN) * rule.confidence,
-            shade_of(rule.lift),
-            rule.doubtful,
-            _RADIUS + 1,
-            rule.described,
-        )
-        for rule in edges
-    ]
+    lines = []
+    for rule in edges:
+        start, end = (points[in_braces(side)] for side in rule.sides)
+        wide = _THIN + (_THICK - _THIN) * rule.confidence
+        shade = shade_of(rule.lift)
+        lines.append(Line(start, end, wide, shade, rule.doubtful, _RADIUS + 1, rule.described))
     dots = [points[name] for name in names]
     labels = placed_labels(
         [_name(side) for side in names.values()],

@@ -1,5 +1,5 @@
-"""Itemsets as dots with their intervals, or as a list; rules by confidence and lift: SVG, and axes
-of matplotlib.
+"""Itemsets as dots with their intervals, or as a list, and drawings, with the texts around them: as
+SVG, and on axes of matplotlib.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class _Rule:
 def network_of(rules: Rules) -> BarChart:
     """Return rules of two items as a network: a node for each item, and a line for each pair.
 
-    Of the two rules of a pair, the one with more confidence is drawn. Raises
-    ParameterError for rules without lift, and MissingExtraError without networkx.
+    Of the two rules of a pair, the one with more confidence is drawn. Raises ParameterError for
+    rules without lift, and MissingExtraError without networkx.
     """
     networkx = _networkx()
     drawn = _of_each_two(_drawable(rules, "network"))
@@ -83,13 +83,18 @@ def network_of(rules: Rules) -> BarChart:
         shade = shade_of(rule.lift)
         lines.append(Line(start, end, wide, shade, rule.doubtful, _RADIUS + 1, rule.described))
     dots = [points[name] for name in names]
+    named = [_name(side) for side in names.values()]
     labels = placed_labels(
-        [_name(side) for side in names.values()],
+        named,
         dots,
         (0, 0, ROOM, high),
         avoided=[place for line in lines for place in line.boxes],
     )
     texts = [Text(label.name, label.x, label.y, label.anchor) for label in labels if label]
+    # Where there is no free place, a name lies on others.
+    for name, (x, y), label in zip(named, dots, labels, strict=True):
+        if label is None:
+            texts.append(Text(name, x, y + SMALL, "middle"))
     drawing = Drawing(ROOM, high, lines, [], [*map(Dot, dots)], texts)
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
@@ -100,7 +105,7 @@ def network_of(rules: Rules) -> BarChart:
     return _chart(
         rules,
         with_legend(drawing, keys),
-        "an arrow leads from the left side of a rule to its right side",
+        "An arrow leads from the left side of a rule to its right side.",
         len(drawn) - len(edges),
     )
 
@@ -141,14 +146,14 @@ def matrix_of(rules: Rules) -> BarChart:
     return _chart(
         rules,
         with_legend(Drawing(ROOM, end, grid, squares, [], texts), keys),
-        "a square stands left of the one item and below the other",
+        "The square of two items is in the row of one, and in the column of the other.",
         len(pairs) - len(shown),
     )
 
 
 def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart:
     """Return a drawing with the texts around it. more: how many pairs have no place in it."""
-    notes = [f"Of two items, {how_read}. Lift: how many times as often as by chance.", rules.note]
+    notes = [f"{how_read} Lift: how many times as often as by chance.", rules.note]
     longer = sum(len(left + right) > 2 for left, right in rules.sides)
     if longer:
         several = words.number_of(longer, "rule")

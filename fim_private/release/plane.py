@@ -14,6 +14,7 @@ from fim_private.release.chart import WIDE, Bar
 from fim_private.release.drawing import FAINT, GRID, Dot, Drawing, Line, Text
 from fim_private.release.labels import ROOM, Point, packed, placed_labels, short_name
 
+_Marks = tuple[list[Line], list[Text]]
 # How many rules are named in full.
 NAMED = 12
 # In pixels: the ends of the scale of lifts, the height of that of confidences, how far below it the
@@ -54,45 +55,62 @@ def plane_of(bars: Sequence[Bar]) -> Drawing:
     steps = math.ceil(max(ends, default=0) / _STEP)
     plane = _Plane(_lift_ticks([bar.lift[0] for bar in bars]), min(_STEP * max(steps, 1), 100))
     points = [plane.place(bar.lift[0], bar.length or 0) for bar in bars]
-    lines, texts = _scales(plane)
+    dots = [
+        Dot(point, bar.doubtful, bar.described) for point, bar in zip(points, bars, strict=True)
+    ]
+    marks = [_scales(plane), _intervals(plane, named), _names(points, named)]
+    numbers, bottom = _numbers(points, bars)
+    lines = [line for some_lines, _ in marks for line in some_lines]
+    texts = [text for _, some_texts in marks for text in some_texts]
+    return Drawing(ROOM, bottom, lines, [], dots, [*texts, *numbers])
+
+
+def _intervals(plane: _Plane, named: Sequence[Bar]) -> _Marks:
+    """Return the intervals of rules: two lines of each."""
+    lines = []
     for bar in named:
         lift, least, most = bar.lift
         left, right = (plane.place(end, bar.length or 0) for end in (least, most))
         below, above = (plane.place(lift, end) for end in (bar.low, bar.high))
         lines += [Line(left, right, 2, FAINT), Line(below, above, 2, FAINT)]
-    names = sorted(zip(points, named, strict=False), key=lambda pair: pair[0][1])
-    heights = _spread([point[1] for point, _ in names])
-    for (point, bar), height in zip(names, heights, strict=True):
+    return lines, []
+
+
+def _names(points: Sequence[Point], named: Sequence[Bar]) -> _Marks:
+    """Return the names of rules in a column, and lines that lead to them."""
+    lines, texts = [], []
+    rows = sorted(zip(points, named, strict=False), key=lambda row: row[0][1])
+    heights = _spread([point[1] for point, _ in rows])
+    for (point, bar), height in zip(rows, heights, strict=True):
         lines.append(Line(point, (_COLUMN - 5, height), 1, FAINT))
         name, end = (short_name(side, _SIDE_WIDE) for side in bar.sides)
         if bar.doubtful:
             end += f" {MARK}"
-        texts += [
-            Text(f"{name} →", _COLUMN, height - _LINE / 2),
-            Text(end, _COLUMN, height + _LINE / 2),
-        ]
-    numbers = [str(number) for number in range(len(named) + 1, len(bars) + 1)]
-    labels = placed_labels(numbers, points[len(named) :], (_LEFT, 0, _RIGHT, _HIGH))
-    legend = [
-        f"{label.name} {bar.label(WIDE)}"
-        for bar, label in zip(bars[len(named) :], labels, strict=True)
-        if label is not None
-    ]
+        texts.append(Text(f"{name} →", _COLUMN, height - _LINE / 2))
+        texts.append(Text(end, _COLUMN, height + _LINE / 2))
+    return lines, texts
+
+
+def _numbers(points: Sequence[Point], bars: Sequence[Bar]) -> tuple[list[Text], float]:
+    """Return the numbers of the rules without names, with the legend, and where that ends."""
+    texts, legend = [], []
+    names = [str(number) for number in range(NAMED + 1, len(bars) + 1)]
+    labels = placed_labels(names, points[NAMED:], (_LEFT, 0, _RIGHT, _HIGH))
+    for bar, label in zip(bars[NAMED:], labels, strict=True):
+        if label is not None:
+            texts.append(Text(label.name, label.x, label.y, label.anchor))
+            legend.append(f"{label.name} {bar.label(WIDE)}")
     missing = labels.count(None)
     if missing:
         legend.append(f"{missing:,} dots have no number: there is no room for it")
-    texts += [Text(label.name, label.x, label.y, label.anchor) for label in labels if label]
     bottom = _HIGH + _LEGEND_BELOW
     for line in packed(legend, _LEGEND_WIDE):
         texts.append(Text(line, 0, bottom))
         bottom += _LINE
-    dots = [
-        Dot(point, bar.doubtful, bar.described) for point, bar in zip(points, bars, strict=True)
-    ]
-    return Drawing(ROOM, bottom, lines, [], dots, texts)
+    return texts, bottom
 
 
-def _scales(plane: _Plane) -> tuple[list[Line], list[Text]]:
+def _scales(plane: _Plane) -> _Marks:
     """Return the grid, and what stands beside it."""
     lines: list[Line] = []
     middle = (_LEFT + _RIGHT) / 2

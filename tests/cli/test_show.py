@@ -261,7 +261,7 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
-    assert not Path("a.svg").exists()
+    assert not (REPOSITORY / "a.svg").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fim_private.release.labels import SMALL, Box, Point, of_matplotlib, width
 
@@ -23,8 +23,11 @@ _RANGES = ("below 1", "1 to 1.5", "1.5 to 2", "2 to 4", "4 to 8", "8 to 16", "16
 # Their colours on white, and on a dark page.
 COLOURS = ("#c8641b", "#6db0cf", "#3f8fca", "#2b62b5", "#3b3a9c", "#741f8c", "#33032f")
 DARK_COLOURS = ("#e39052", "#366b88", "#3d8ac2", "#6fa8ec", "#a9b6ff", "#dca8f6", "#ffe6fb")
-# What a mark is drawn in: the colour of its lift, that of all else, or that of a faint grid.
-PLAIN, GRID = "plain", "grid"
+# What a mark is drawn in: the colour of its lift, that of all else, that of a grid, or a
+# faint one.
+PLAIN, GRID, FAINT = "plain", "grid", "faint"
+# Where texts of matplotlib are held.
+_ALIGNED = {"start": "left", "end": "right", "middle": "center"}
 _GREY = "#c9d0d8"
 # A line of a legend, in pixels.
 _LINE = 24
@@ -115,6 +118,20 @@ class Square:
         return self.centre[0] - self.side / 2, self.centre[1] - self.side / 2
 
 
+class Dot(NamedTuple):
+    """A dot.
+
+    Attributes:
+        centre: Where its middle is.
+        doubtful: Whether it is hollow.
+        described: What it says, in words.
+    """
+
+    centre: Point
+    doubtful: bool = False
+    described: str = ""
+
+
 @dataclass(frozen=True)
 class Text:
     """A text of small letters.
@@ -149,19 +166,19 @@ class Drawing:
     height: float
     lines: Sequence[Line]
     squares: Sequence[Square]
-    dots: Sequence[Point]
+    dots: Sequence[Dot]
     texts: Sequence[Text]
 
     @property
     def described(self) -> list[str]:
-        """What its lines and squares say, in words."""
-        marks: list[Line | Square] = [*self.lines, *self.squares]
+        """What its marks say, in words."""
+        marks: list[Line | Square | Dot] = [*self.lines, *self.squares, *self.dots]
         return [mark.described for mark in marks if mark.described]
 
     def paint(self, ax: Axes, points: float) -> None:
         """Draw on axes of matplotlib, in pixels. points: the size of letters."""
         ink, paper = ax.xaxis.label.get_color(), ax.get_facecolor()
-        shades = {PLAIN: ink, GRID: _GREY}
+        shades = {PLAIN: ink, GRID: _GREY, FAINT: (ink, 0.3)}
         shades |= {_shade(place): colour for place, colour in enumerate(COLOURS)}
         ax.set_xlim(0, self.width)
         ax.set_ylim(self.height, 0)
@@ -182,19 +199,15 @@ class Drawing:
             colours = {"facecolor": shades[square.shade], "edgecolor": ink}
             if square.doubtful:
                 colours = {"facecolor": paper, "edgecolor": shades[square.shade], "hatch": "/////"}
-            ax.add_patch(
-                patches.Rectangle(
-                    square.corner, square.side, square.side, linewidth=scale, zorder=2.5, **colours
-                )
-            )
-        if self.dots:
-            xs, ys = zip(*self.dots, strict=True)
-            ax.scatter(xs, ys, s=36, color=ink, zorder=3)
+            sides = square.side, square.side
+            patch = patches.Rectangle(square.corner, *sides, lw=scale, zorder=2.5, **colours)
+            ax.add_patch(patch)
+        fill = {True: paper, False: ink}
+        for (x, y), doubtful, _ in self.dots:
+            ax.scatter(x, y, s=36, color=fill[doubtful], edgecolors=ink, zorder=3)
         for text in self.texts:
-            aligned = {"start": "left", "end": "right", "middle": "center"}[text.anchor]
-            ax.text(
-                text.x, text.y, text.content, ha=aligned, va="center", fontsize=points, zorder=4
-            )
+            aligned = _ALIGNED[text.anchor]
+            ax.text(text.x, text.y, text.content, ha=aligned, va="center", size=points, zorder=4)
 
 
 @dataclass(frozen=True)

@@ -91,8 +91,8 @@ def packed(entries: Sequence[str], widest: float) -> list[str]:
     return filled
 
 
-# The size of small letters, in pixels: 12 px are 9 pt.
-SMALL = 12
+# The size of small letters, and how wide what is drawn is, in pixels: 12 px are 9 pt.
+SMALL, ROOM = 12, 820
 # A box is its left, top, right and bottom.
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
@@ -127,11 +127,7 @@ class Label(NamedTuple):
 
 
 def placed_labels(
-    names: Sequence[str],
-    points: Sequence[Point],
-    bounds: Box,
-    letter: float = SMALL,
-    avoided: Sequence[Box] = (),
+    names: Sequence[str], points: Sequence[Point], bounds: Box, avoided: Sequence[Box] = ()
 ) -> list[Label | None]:
     """Return the label of each point; None where it would hide another, or a point.
 
@@ -139,7 +135,6 @@ def placed_labels(
         names: What stands beside each point.
         points: The points. The first ones choose their places first.
         bounds: What labels must be within.
-        letter: The size of letters.
         avoided: What labels do not lie on where there is another place.
     """
     dots = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in points]
@@ -147,11 +142,7 @@ def placed_labels(
     labels = []
     for name, dot, point in zip(names, dots, points, strict=True):
         obstacles = [box for box in taken if box != dot]
-        free = [
-            place
-            for place in _places(name, *point, letter)
-            if _is_free(place.box, bounds, obstacles)
-        ]
+        free = [place for place in _places(name, *point) if _is_free(place.box, bounds, obstacles)]
         clear = [place for place in free if _is_free(place.box, bounds, avoided)]
         label = next(iter([*clear, *free]), None)
         if label is not None:
@@ -160,9 +151,9 @@ def placed_labels(
     return labels
 
 
-def _places(name: str, x: float, y: float, letter: float) -> Iterator[Label]:
+def _places(name: str, x: float, y: float) -> Iterator[Label]:
     """Yield the label of a point where it can be, the best place first."""
-    length, half = letter * width(name), 0.65 * letter
+    length, half = SMALL * width(name), 0.65 * SMALL
     for anchor, before, to_the_right, below in _PLACES:
         held_x, middle = x + to_the_right * 2 * DOT, y + below * (2 * DOT + half)
         left = held_x - length * before

@@ -17,6 +17,7 @@ from fim_private.release import words
 from fim_private.release.chart import BarChart
 from fim_private.release.drawing import (
     GRID,
+    Dot,
     Drawing,
     Key,
     Line,
@@ -26,14 +27,14 @@ from fim_private.release.drawing import (
     shade_of,
     with_legend,
 )
-from fim_private.release.labels import SMALL, Point, placed_labels, short_name, width
+from fim_private.release.labels import ROOM, SMALL, Box, Point, placed_labels, short_name, width
 from fim_private.release.rules import Rules, Sides
 from fim_private.request.itemsets import Items
 
 # How many lines a network has at most, and how many items a matrix has.
 _MOST_LINES, _MOST_ITEMS = 40, 30
-# In pixels: how wide a drawing is, how high a group of its nodes is at most, and a node's radius.
-_WIDE, _MOST_HIGH, _RADIUS = 820.0, 560.0, 4.5
+# How high a group of nodes is at most, and the radius of a node, in pixels.
+_MOST_HIGH, _RADIUS = 560.0, 4.5
 # The width of the line of a rule with confidence 0, and with 1; the largest cell of a matrix.
 _THIN, _THICK = 1.0, 8.0
 _CELL = 30.0
@@ -66,42 +67,56 @@ class _Rule:
 def network_of(rules: Rules) -> BarChart:
     """Return rules of two items as a network: a node for each item, and a line for each pair.
 
-    Of the two rules of a pair, the one with more confidence is drawn. Raises
-    ParameterError for rules without lift, and MissingExtraError without networkx.
+    Of the two rules of a pair, the one with more confidence is drawn. Raises ParameterError for
+    rules without lift, and MissingExtraError without networkx.
     """
     networkx = _networkx()
     drawn = _of_each_two(_drawable(rules, "network"))
     edges = [*drawn.values()][:_MOST_LINES]
-    graph = networkx.Graph([[*map(in_braces, rule.sides)] for rule in edges])
-    names = {in_braces(side): side for rule in edges for side in rule.sides}
+    graph = networkx.Graph([rule.sides for rule in edges])
     points, high = _layout(networkx, graph)
-    lines = []
-    for rule in edges:
-        start, end = (points[in_braces(side)] for side in rule.sides)
-        wide = _THIN + (_THICK - _THIN) * rule.confidence
-        shade = shade_of(rule.lift)
-        lines.append(Line(start, end, wide, shade, rule.doubtful, _RADIUS + 1, rule.described))
-    dots = [points[name] for name in names]
-    labels = placed_labels(
-        [_name(side) for side in names.values()],
-        dots,
-        (0, 0, _WIDE, high),
-        avoided=[place for line in lines for place in line.boxes],
-    )
-    texts = [Text(label.name, label.x, label.y, label.anchor) for label in labels if label]
-    drawing = Drawing(_WIDE, high, lines, [], dots, texts)
+    lines = [
+        Line(
+            points[rule.sides[0]],
+            points[rule.sides[1]],
+            _line_width(rule.confidence),
+            shade_of(rule.lift),
+            rule.doubtful,
+            _RADIUS + 1,
+            rule.described,
+        )
+        for rule in edges
+    ]
+    texts = _node_names(points, lines, (0, 0, ROOM, high))
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
-        wide = _THIN + (_THICK - _THIN) * confidence
-        keys.append(Key(f"confidence {100 * confidence:.0f} %", wide))
+        keys.append(Key(f"confidence {100 * confidence:.0f} %", _line_width(confidence)))
     if any(rule.doubtful for rule in edges):
         keys.append(Key("may be chance", 2, doubtful=True))
+    drawing = Drawing(ROOM, high, lines, [], [*map(Dot, points.values())], texts)
     return _chart(
         rules,
         with_legend(drawing, keys),
-        "an arrow leads from the left side of a rule to its right side",
+        "An arrow leads from the left side of a rule to its right side.",
         len(drawn) - len(edges),
     )
+
+
+def _line_width(confidence: float) -> float:
+    return _THIN + (_THICK - _THIN) * confidence
+
+
+def _node_names(points: Mapping[Items, Point], lines: Sequence[Line], bounds: Box) -> list[Text]:
+    """Return the names of nodes. Where there is no free place, a name lies on others."""
+    names, boxes = [*map(_name, points)], [box for line in lines for box in line.boxes]
+    texts = []
+    labels = placed_labels(names, [*points.values()], bounds, boxes)
+    for name, (x, y), label in zip(names, points.values(), labels, strict=True):
+        text = Text(name, x, y + SMALL, "middle")
+        if label is not None:
+            text = Text(name, label.x, label.y, label.anchor)
+        texts.append(text)
+    return texts
 
 
 def matrix_of(rules: Rules) -> BarChart:
@@ -113,7 +128,7 @@ def matrix_of(rules: Rules) -> BarChart:
     items = _neighbours_together(pairs)
     named = [_name(item) for item in items]
     room = SMALL * max(map(width, named), default=0.0) + 8
-    cell = min((_WIDE - room) / max(len(items), 1), _CELL)
+    cell = min((ROOM - room) / max(len(items), 1), _CELL)
     places = {item: (place + 0.5) * cell for place, item in enumerate(items)}
     shown = [rule for sides, rule in pairs.items() if sides <= places.keys()]
     most = max((rule.share for rule in shown), default=1.0)
@@ -139,21 +154,20 @@ def matrix_of(rules: Rules) -> BarChart:
         keys.append(Key("may be chance", doubtful=True))
     return _chart(
         rules,
-        with_legend(Drawing(_WIDE, end, grid, squares, [], texts), keys),
-        "a square stands left of the one item and below the other",
+        with_legend(Drawing(ROOM, end, grid, squares, [], texts), keys),
+        "The square of two items is in the row of one, and in the column of the other.",
         len(pairs) - len(shown),
     )
 
 
 def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart:
     """Return a drawing with the texts around it. more: how many pairs have no place in it."""
-    notes = [f"Of two items, {how_read}. Lift: how many times as often as by chance.", rules.note]
+    notes = [f"{how_read} Lift: how many times as often as by chance.", rules.note]
     longer = sum(len(left + right) > 2 for left, right in rules.sides)
     if longer:
         several = words.number_of(longer, "rule")
         notes.insert(1, f"Not drawn, because they have more than two items: {several}.")
-    chart = replace(rules.chart(), bars=[], scale="", lifts=False, notes=notes)
-    return replace(chart, drawing=drawing, more=more)
+    return replace(rules.chart(), drawing=drawing, notes=notes, more=more)
 
 
 def _drawable(rules: Rules, kind: str) -> list[_Rule]:
@@ -209,46 +223,53 @@ def _lift_to_last(
     return 0.0 if rule is None else rule.lift
 
 
-def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[str, Point], float]:
+def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[Items, Point], float]:
     """Return where nodes are, in pixels, and how high all is: the largest group of nodes first."""
     waiting = sorted(
-        networkx.connected_components(graph), key=lambda group: (-len(group), min(group))
+        networkx.connected_components(graph),
+        key=lambda group: (-len(group), min(map(in_braces, group))),
     )
-    points: dict[str, Point] = {}
+    points: dict[Items, Point] = {}
     left, top, bottom = 0.0, 0.0, 0.0
     while waiting:
-        fitting = [group for group in waiting if left + _room_for(group)[0] <= _WIDE + 1]
+        fitting = [group for group in waiting if left + _room_for(group)[0] <= ROOM + 1]
         if not fitting:
             left, top = 0.0, bottom
             continue
         group = fitting[0]
         waiting.remove(group)
         wide, high = _room_for(group)
-        for name, (x, y) in _within_unit_square(networkx, graph.subgraph(sorted(group))).items():
+        for name, (x, y) in _within_unit_square(networkx, graph, group).items():
             # Names stand beside the nodes.
             points[name] = left + wide * (0.15 + 0.6 * x), top + high * (0.1 + 0.75 * y)
         left, bottom = left + wide, max(bottom, top + high)
     return points, bottom
 
 
-def _room_for(group: Collection[str]) -> tuple[float, float]:
+def _room_for(group: Collection[Items]) -> tuple[float, float]:
     """Return how wide and how high a group of nodes is, in pixels."""
     nodes = len(group)
     if nodes == 2:
-        return _WIDE / 3, 60.0
+        return ROOM / 3, 60.0
     in_a_row = 3
     if nodes > 4:
         in_a_row = 2
     if nodes > 9:
         in_a_row = 1
-    return _WIDE / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
+    return ROOM / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
 
 
-def _within_unit_square(networkx: ModuleType, graph: Any) -> dict[str, Point]:
+def _within_unit_square(
+    networkx: ModuleType, graph: Any, group: Collection[Items]
+) -> dict[Items, Point]:
     """Return where the nodes of a group are, in a square of side 1 that they fill."""
-    names = [*graph]
+    # In an order of their own, so that the same rules are the same picture.
+    names = sorted(group, key=in_braces)
+    ordered = networkx.Graph()
+    ordered.add_nodes_from(names)
+    ordered.add_edges_from(graph.edges(names))
     apart = 2 / math.sqrt(len(names))
-    layout = networkx.spring_layout(graph, k=apart, seed=_SEED, iterations=300)
+    layout = networkx.spring_layout(ordered, k=apart, seed=_SEED, iterations=300)
     places = np.array([layout[name] for name in names])
     if len(names) == 2:
         places = np.eye(2)

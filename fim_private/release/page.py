@@ -142,14 +142,12 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     """
     checked_title(title)
     trend = _trend_of(releases)
-    promises = dict.fromkeys(release.guarantee for release in releases.values())
     return render(
         "trend.html.jinja",
         title=title or "How shares moved",
-        names=[*releases],
+        releases=[*releases.items()],
         private=all(release.private for release in releases.values()),
         trend=trend,
-        promises=promises,
     )
 
 
@@ -351,14 +349,12 @@ class _Trend:
         changes: The changes from the first release to the last.
         lines: A line for each change, in this order, then for each itemset that only releases in
             between list.
-        decimals: How many decimals a share has in per cent.
     """
 
     changes: Changes
     lines: Sequence[_Line]
-    decimals: int
 
-    width, height, bottom = _WIDTH, _HEIGHT, _HEIGHT - _EDGE
+    width, height, top, bottom = _WIDTH, _HEIGHT, _EDGE, _HEIGHT - _EDGE
 
     @cached_property
     def ticks(self) -> Sequence[float]:
@@ -368,7 +364,7 @@ class _Trend:
 
     def y(self, share: float) -> float:
         """Return where a share is in a chart."""
-        return self.bottom - (self.bottom - _EDGE) * 100 * share / self.ticks[-1]
+        return self.bottom - (self.bottom - self.top) * 100 * share / self.ticks[-1]
 
 
 def _trend_of(releases: Mapping[str, Release]) -> _Trend:
@@ -384,8 +380,7 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
     for earlier, later in pairwise(ordered):
         check_alike(earlier, later)
     changes = replace(compared(ordered[0], ordered[-1]), names=(names[0], names[-1]))
-    decimals = max(release.decimals for release in ordered)
-    return _Trend(changes, _lines(ordered, changes), decimals)
+    return _Trend(changes, _lines(ordered, changes))
 
 
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:

@@ -58,7 +58,7 @@ format: .venv/installed-lint ## Format the code and sort the imports
 release: .venv/installed-release ## Make the source distribution and the wheel, try both in empty environments, and print what is left to do; HOME_URL=https://... fills in the public address
 	$(BIN)/python scripts/make_release.py --home-url '$(HOME_URL)'
 
-benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (two to three hours on two cores; may be interrupted)
+benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/data and docs/benchmarks.md (two to three hours on two cores; may be interrupted)
 	$(BIN)/python -m benchmarks.paper.worked_examples
 	$(BIN)/python -m benchmarks.paper.corollary1
 	$(BIN)/python -m benchmarks.paper.pac_learning
@@ -84,7 +84,7 @@ benchmark-speed: .venv/installed ## Time reading and whole commands on this mach
 	$(BIN)/python -m benchmarks.counting.reading
 
 benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
-	$(BIN)/python -m benchmarks.counting.compare --large --document docs/counting.md
+	$(BIN)/python -m benchmarks.counting.compare --large --docs docs
 
 corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fim_private.display import Table, Tabular, as_json, item_name, printable
+from fim_private.dp.accountant import NO_SUMS, Reach, Sums, both, most_spent, smallest_cost
+from fim_private.dp.charge import reach_of
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -521,6 +525,40 @@ def _plain(value: object) -> str:
     if isinstance(value, str):
         value = str(value)  # the text of an enumeration's member
     return shown(value)
+
+
+def spent_by_all(releases: Sequence[Release]) -> str:
+    """Return in words what releases of the same unit spend together.
+
+    Of a user it is the sum, with all periods that the user may be in. A basket is in one period.
+    """
+    first = releases[0]
+    spent: dict[Reach | None, Sums] = defaultdict(lambda: NO_SUMS)
+    for release in releases:
+        if release.adds_up is None:
+            return "An older version made one of these releases: their sum is not known."
+        reach = None
+        if first.privacy_unit != "user":
+            reach = reach_of(release.scope.span, first.privacy_unit, release.neighbors)
+        spent[reach] = both(spent[reach], release.adds_up)
+    # Where one ledger was charged with all of them, the sum is stated at its δ, as the ledger does.
+    budgets = {_delta_of_ledger(release) for release in releases}
+    delta = None
+    if len(budgets) == 1 and first.scope.per is None:
+        delta = budgets.pop()
+    cost = smallest_cost(most_spent(spent), delta)
+    who = words.customers(first.privacy_unit).removesuffix("s")
+    return (
+        f"Together these {len(releases):,} releases spend {cost.in_words} of one {who}, if they "
+        "were planned beforehand."
+    )
+
+
+def _delta_of_ledger(release: Release) -> Fraction | None:
+    """Return the δ of the ledger that a release was charged to; None if that is not known."""
+    if release.charged is None or release.charged.spent is None:
+        return None
+    return release.charged.spent.delta
 
 
 def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:

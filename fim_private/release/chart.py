@@ -4,99 +4,40 @@ of matplotlib.
 
 from __future__ import annotations
 
-import importlib
 import math
-import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fim_private.display import MARK, in_braces, item_name, printable
-from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
+from fim_private.display import MARK, in_braces
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.release.drawing import COLOURS, DARK_COLOURS, Drawing
+from fim_private.release.labels import (
+    SMALL,
+    Label,
+    Point,
+    cut,
+    lines,
+    of_matplotlib,
+    packed,
+    placed_labels,
+    short_name,
+    width,
+)
 from fim_private.release.templates import render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CUT = "…"
-# How wide a letter is at most, in units of the size of letters: Chinese ones, and others.
-_FULL_WIDTH, _LETTER_WIDTH = 1.05, 0.66
-
-
-def width(text: str) -> float:
-    """Return about how wide a text is, in units of the size of its letters: rather too much than
-    too little.
-    """
-    return sum(map(_letter_width, text))
-
-
-def _letter_width(letter: str) -> float:
-    if letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA":
-        return _FULL_WIDTH
-    return _LETTER_WIDTH
-
-
-def cut(text: str, widest: float, end: str = _CUT) -> str:
-    """Return a text that is no wider, with an ellipsis in the place of what is missing."""
-    if width(text) <= widest:
-        return text
-    begin = text[: int(widest / _LETTER_WIDTH) + 1]
-    while begin and width(begin + end) > widest:
-        begin = begin[:-1]
-    return begin.rstrip() + end
-
-
-def short_name(items: Sequence[object], widest: float) -> str:
-    """Return items in braces, no wider if there is room for a few letters of each: short ones stay
-    whole.
-    """
-    separators = "{" + ", " * (len(items) - 1) + "}"
-    names = ", ".join(_shortened(items, widest - width(separators)))
-    return cut("{" + names + "}", widest)
-
-
-def named(items: Sequence[object], widest: float) -> str:
-    """Return items as a sentence has them, "a, b and c", about so wide at most."""
-    if len(items) == 1:
-        return _shortened(items, widest)[0]
-    separators = ", " * (len(items) - 2) + " and "
-    *first, last = _shortened(items, widest - width(separators))
-    return f"{', '.join(first)} and {last}"
-
-
-def _shortened(items: Sequence[object], room: float) -> list[str]:
-    """Return the names of items, cut to share this room. Short ones leave room to long ones."""
-    names = [item_name(item) for item in items]
-    share = 0.0
-    for done, wide in enumerate(sorted(map(width, names))):
-        share = min(wide, room / (len(names) - done))
-        room -= share
-    # That of the longest name: those that leave room to it are shorter.
-    # One in quotes still ends with one.
-    ends = {True: f'{_CUT}"', False: _CUT}
-    return [cut(name, share + 1e-9, ends[name.startswith('"')]) for name in names]
-
-
-def lines(text: str, widest: float) -> list[str]:
-    """Return a paragraph in lines that are no wider, if no word is."""
-    wrapped: list[str] = []
-    for word in printable(text).split():
-        if wrapped and width(f"{wrapped[-1]} {word}") <= widest:
-            wrapped[-1] += f" {word}"
-        else:
-            wrapped.append(word)
-    return wrapped
-
-
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
 _TICKS, _STEPS = 5, (1, 2, 2.5, 5, 10)
 # What stands for a name, and how wide names are where there is room, in units of the letters' size.
+_CONFIDENCES = 20
 UNNAMED, WIDE = "an itemset without a name", 30.0
 
 
@@ -159,6 +100,7 @@ class BarChart:
         reach: How far the scale goes at least.
         about: What was released, below the title.
         lifts: Whether rows are rules, drawn by their lift.
+        drawing: What is drawn in the place of rows; None for rows.
     """
 
     title: str
@@ -171,6 +113,15 @@ class BarChart:
     reach: float = 0.0
     about: str = ""
     lifts: bool = False
+    drawing: Drawing | None = None
+
+    @property
+    def described(self) -> str:
+        """All that is drawn, in words."""
+        texts = [bar.described for bar in self.bars]
+        if self.drawing is not None:
+            texts = self.drawing.described
+        return ". ".join((self.title, *texts))
 
     @property
     def has_lengths(self) -> bool:
@@ -212,13 +163,26 @@ class BarChart:
         """
         lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
         ticks = []
-        for digits in ((1, 2, 5), (1,)):
+        for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,)):
             steps = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in digits]
             first = max(bisect_right(steps, min(lifts)) - 1, 0)
             ticks = steps[first : bisect_left(steps, 1.05 * max(lifts)) + 1]
             if len(ticks) <= 2 * _TICKS + 1:
                 break
         return tuple(ticks)
+
+    @property
+    def most_confident(self) -> int:
+        """Where the scale of confidences ends, in per cent."""
+        ends = [bar.length or 0 for bar in self.bars] + [bar.high for bar in self.bars[:LABELLED]]
+        steps = math.ceil(max(ends, default=0) / _CONFIDENCES)
+        return min(_CONFIDENCES * max(steps, 1), 100)
+
+    @property
+    def confidences(self) -> range:
+        """Where the scale of confidences has ticks, in per cent."""
+        step = max(self.most_confident // 4, 5)
+        return range(0, self.most_confident + 1, min(step, _CONFIDENCES))
 
     @property
     def below(self) -> Sequence[str]:
@@ -248,38 +212,38 @@ def legend_of(dots: str, bars: Sequence[Bar], held: str = "") -> str:
     return f"Dots: {dots}{hollow}. Lines: 95 % intervals{held}."
 
 
-# A box is its left, top, right and bottom.
-Box = tuple[float, float, float, float]
-Point = tuple[float, float]
-_DOT = 4.5
-
-# Drawings, in pixels: the whole, around it, a row, the plane of rules and the numbers beside it,
-# and the sizes of letters: 12 px are 9 pt.
-_WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
-_LARGE, _LETTER, _SMALL = 14, 13, 12
-# How wide a title and the label of a rule are at most, in units of the letters' size.
-TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
-# Where the label of a dot can be, the best place first: by which end it is held, how much of it is
-# to the left of that end, and whether this end is right of the dot (1), above it (-1), and so on.
-_PLACES = (("start", 0.0, 1, 0), ("end", 1.0, -1, 0), ("middle", 0.5, 0, -1), ("middle", 0.5, 0, 1))
+# Drawings, in pixels: the whole, around it, a row, the plane of rules, the numbers beside it and
+# the column of labels, and the sizes of letters.
+_WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE, _COLUMN = 860, 20, 26, 440, 58, 240
+_LARGE, _LETTER = 14, 13
+# How wide a title and a side of a labelled rule are at most, in units of the letters' size.
+TITLE, CALLOUT_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 22.0
+# How wide the line of the rules that have numbers is, in the same units.
+_NUMBERED_WIDE = 68.0
+# How many rules are labelled in full, and have their intervals.
+LABELLED = 12
 
 
-class _Label(NamedTuple):
-    """The label of a rule.
+class Callout(NamedTuple):
+    """The label of a rule in a column beside the plane.
 
     Attributes:
-        name: The text.
-        anchor: By which end it is held: the one next to its dot.
-        x: Where it is held.
-        y: Where its middle is.
-        box: What it covers.
+        bar: The rule.
+        point: Where its dot is.
+        y: Where the middle of its label is.
     """
 
-    name: str
-    anchor: str
-    x: float
+    bar: Bar
+    point: Point
     y: float
-    box: Box
+
+    @property
+    def lines(self) -> list[str]:
+        """The left side of the rule, and the right side below it."""
+        left, right = (short_name(side, CALLOUT_WIDE) for side in self.bar.sides)
+        if self.bar.doubtful:
+            right += f" {MARK}"
+        return [f"{left} →", right]
 
 
 @dataclass(frozen=True)
@@ -300,7 +264,7 @@ class _Frame:
     right: float
     bottom: float
     chart: BarChart
-    letter: float = _SMALL
+    letter: float = SMALL
 
     def x(self, number: float) -> float:
         """Return where a length is, or a lift on a logarithmic scale. The scale ends at its
@@ -315,7 +279,8 @@ class _Frame:
 
     def y(self, confidence: float) -> float:
         """Return where a confidence is, in per cent."""
-        return self.bottom - (self.bottom - self.top) * confidence / 100
+        share = min(confidence / self.chart.most_confident, 1)
+        return self.bottom - (self.bottom - self.top) * share
 
     @cached_property
     def points(self) -> list[Point]:
@@ -323,49 +288,43 @@ class _Frame:
         return [(self.x(bar.lift[0]), self.y(bar.length or 0)) for bar in self.chart.bars]
 
     @cached_property
-    def labels(self) -> list[_Label | None]:
-        """The label of each rule, the surest first; None where it would hide another, or a dot."""
-        dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in self.points]
-        taken = [*dots]
-        labels = []
-        for bar, dot, point in zip(self.chart.bars, dots, self.points, strict=True):
-            obstacles = [box for box in taken if box != dot]
-            places = self._places(bar.label(_RULE_WIDE), *point)
-            label = next((label for label in places if self._is_free(label.box, obstacles)), None)
-            if label is not None:
-                taken.append(label.box)
-            labels.append(label)
-        return labels
+    def callouts(self) -> list[Callout]:
+        """The labels in full of the first rules, in a column at the right, from the top down."""
+        apart = _LEADING * (2 * self.letter) + 4
+        room = int((self.bottom - self.top) / apart)
+        first = zip(self.points, self.chart.bars[: min(LABELLED, room)], strict=False)
+        callouts, top = [], self.top - apart / 2
+        for point, bar in sorted(first, key=lambda pair: pair[0][1]):
+            top = max(point[1], top + apart)
+            callouts.append(Callout(bar, point, top))
+        bottom = self.bottom + apart / 2
+        for place, callout in reversed([*enumerate(callouts)]):
+            bottom = min(callout.y, bottom - apart)
+            callouts[place] = callout._replace(y=bottom)
+        return callouts
 
-    def _places(self, name: str, x: float, y: float) -> Iterator[_Label]:
-        """Yield the label of a dot where it can be, the best place first."""
-        length, half = self.letter * width(name), 0.65 * self.letter
-        for anchor, before, to_the_right, below in _PLACES:
-            held_x, middle = x + to_the_right * 2 * _DOT, y + below * (2 * _DOT + half)
-            left = held_x - length * before
-            box = left, middle - half, left + length, middle + half
-            yield _Label(name, anchor, held_x, middle, box)
-
-    def _is_free(self, box: Box, obstacles: Sequence[Box]) -> bool:
-        """Return whether a box is inside, and has no place in common with an obstacle."""
-        left, top, right, bottom = box
-        fits_across = self.left <= left and right <= self.right
-        fits = fits_across and self.top <= top and bottom <= self.bottom
-        return fits and not any(
-            left < its_right and its_left < right and top < its_bottom and its_top < bottom
-            for its_left, its_top, its_right, its_bottom in obstacles
-        )
+    @cached_property
+    def numbers(self) -> list[Label | None]:
+        """The number of each other rule; None where there is no room."""
+        named = len(self.callouts)
+        names = [str(number) for number in range(named + 1, len(self.points) + 1)]
+        bounds = self.left, self.top, self.right, self.bottom
+        return [None] * named + placed_labels(names, self.points[named:], bounds, self.letter)
 
     @property
-    def note(self) -> list[str]:
-        """How many rules have no label, in a sentence; nothing if all have one."""
-        count = self.labels.count(None)
-        if not count:
-            return []
-        return [
-            f"{count:,} of {len(self.labels):,} rules have no label, because there is no room. "
-            "The table of rules has all."
+    def numbered(self) -> list[str]:
+        """What the numbers stand for, and how many rules have no label, in lines."""
+        entries = [
+            f"{label.name} {bar.label(WIDE)}"
+            for bar, label in zip(self.chart.bars, self.numbers, strict=True)
+            if label is not None
         ]
+        count = len(self.points) - len(entries) - len(self.callouts)
+        if count:
+            entries.append(
+                f"{count:,} of {len(self.points):,} have no label: there is no room for it"
+            )
+        return packed(entries, _NUMBERED_WIDE)
 
 
 def svg(*charts: BarChart) -> str:
@@ -383,14 +342,18 @@ def svg(*charts: BarChart) -> str:
         wide=WIDE,
         large=_LARGE,
         letter=_LETTER,
-        small=_SMALL,
+        small=SMALL,
+        labelled=LABELLED,
+        colours=COLOURS,
+        dark_colours=DARK_COLOURS,
     )
 
 
 def _frame(chart: BarChart, top: int) -> _Frame:
     """Return where a chart is drawn, with room for the texts at its sides."""
     if chart.lifts:
-        return _Frame(_MARGIN + _BESIDE, top, _WHOLE - _MARGIN - 10, top + _PLANE, chart)
+        right = _WHOLE - _MARGIN - _COLUMN
+        return _Frame(_MARGIN + _BESIDE, top, right, top + _PLANE, chart)
     labels = _LETTER * max(width(bar.label(WIDE)) for bar in chart.bars)
     numbers = _LETTER * max(width(bar.number) for bar in chart.bars)
     left, right = _MARGIN + 16 + round(labels), _WHOLE - _MARGIN - 20 - round(numbers)
@@ -404,18 +367,6 @@ _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
 _LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 9.0, 1.3
 # Where texts of matplotlib are held.
 _ALIGNED = {"start": "left", "end": "right", "middle": "center"}
-
-
-def of_matplotlib(module: str) -> ModuleType:
-    """Return a module of matplotlib, of an extra. Raises MissingExtraError, which says what to
-    install, without it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            'figures need matplotlib: pip install "fim-private[figures]"'
-        ) from None
 
 
 def draw(chart: BarChart, ax: object = None) -> Axes:
@@ -433,7 +384,9 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
     figure, new_ax = of_matplotlib("matplotlib.pyplot").subplots(
         figsize=(_INCHES, height), layout="constrained"
     )
-    below += _draw_dots_of(chart, new_ax)
+    notes = _draw_dots_of(chart, new_ax)
+    below += notes
+    figure.set_figheight(height + _LEADING * _SMALL_POINTS * len(notes) / _POINTS)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
     figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
     new_ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
@@ -480,6 +433,8 @@ def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
 def _height(chart: BarChart) -> float:
     if chart.lifts:
         return _PLANE / _WHOLE * _INCHES
+    if chart.drawing is not None:
+        return chart.drawing.height / _WHOLE * _INCHES
     return _ROW_INCHES * max(len(chart.bars), 1)
 
 
@@ -491,9 +446,12 @@ def _take_texts_literally(drawn: Any) -> None:
 
 
 def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
-    """Draw itemsets or rules, and return a note on what has no label, if anything has none."""
+    """Draw what a chart has, and return notes on it that depend on the room."""
     ax.spines[:].set_visible(False)
     ax.set_xticks([])
+    if chart.drawing is not None:
+        chart.drawing.paint(ax, _SMALL_POINTS)
+        return []
     if chart.lifts or chart.has_lengths:
         if chart.lifts:
             ax.set_xscale("log")
@@ -533,22 +491,24 @@ def _draw_dots(bars: Sequence[Bar], x: ArrayLike, y: ArrayLike, ax: Axes) -> Non
 
 
 def _draw_rules(chart: BarChart, ax: Axes) -> list[str]:
-    """Draw rules by lift and confidence, and return a note on those that have no label."""
+    """Draw rules by lift and confidence, and return what their numbers stand for."""
     ink = ax.xaxis.label.get_color()
-    percentages = range(0, 101, 20)
+    percentages = chart.confidences
     ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
-    ax.set_ylim(0, 100)
+    ax.set_ylim(0, chart.most_confident)
     ax.grid(True, axis="y", alpha=0.35)
     ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
     numbers = [(bar.length or 0, bar.low, bar.high, *bar.lift) for bar in chart.bars]
     confidences, lowest, highest, lifts, left, right = np.array(numbers).reshape(-1, 6).T
-    ax.vlines(lifts, lowest, highest, color=ink, alpha=0.3)
-    ax.hlines(confidences, *np.clip((left, right), *ax.get_xlim()), color=ink, alpha=0.3)
+    left, right = np.clip((left, right), *ax.get_xlim())
+    sure = slice(LABELLED)
+    ax.vlines(lifts[sure], lowest[sure], highest[sure], color=ink, alpha=0.3)
+    ax.hlines(confidences[sure], left[sure], right[sure], color=ink, alpha=0.3)
     _draw_dots(chart.bars, lifts, confidences, ax)
     wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
     frame = _Frame(0, 0, wide, high, chart, _SMALL_POINTS)
-    for label in filter(None, frame.labels):
+    for label in filter(None, frame.numbers):
         ax.text(
             label.x / wide,
             1 - label.y / high,
@@ -558,4 +518,14 @@ def _draw_rules(chart: BarChart, ax: Axes) -> list[str]:
             transform=ax.transAxes,
             fontsize=_SMALL_POINTS,
         )
-    return frame.note
+    for callout in frame.callouts:
+        ax.annotate(
+            "\n".join(callout.lines),
+            (callout.bar.lift[0], callout.bar.length or 0),
+            (1.03, 1 - callout.y / high),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=_SMALL_POINTS,
+            arrowprops={"arrowstyle": "-", "color": ink, "alpha": 0.3},
+        )
+    return frame.numbered

@@ -21,8 +21,10 @@ from fim_private.release.changes import (
     compared,
     counted,
     listed,
+    spent_by_all,
 )
 from fim_private.release.chart import BarChart
+from fim_private.release.officer import facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
@@ -79,10 +81,12 @@ def page(
     rules: RulesBySegment | None = None,
     *,
     title: str | None = None,
+    budget: Sequence[str] = (),
 ) -> str:
     """Return the page of a release, which has only what the release says of itself.
 
-    rules: those of each segment under its name; those of a Release under no name.
+    rules: those of each segment under its name; those of a Release under no name. budget: what its
+    ledger says now, in sentences.
     """
     checked_title(title)
     whole, releases = release.whole, release.by_segment
@@ -108,6 +112,7 @@ def page(
         title=title or default_title,
         private=whole.private,
         release=whole,
+        budget=budget,
         segments=segments,
         trend=trend,
     )
@@ -121,6 +126,7 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         title=title or "What changed",
         private=changes.private,
         changes=changes,
+        **_promises(dict(zip(changes.names, changes.releases, strict=True))),
     )
 
 
@@ -145,10 +151,16 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     return render(
         "trend.html.jinja",
         title=title or "How shares moved",
-        releases=[*releases.items()],
         private=all(release.private for release in releases.values()),
         trend=trend,
+        **_promises(releases),
     )
+
+
+def _promises(releases: Mapping[str, Release]) -> dict[str, object]:
+    """Return what several releases promise, each and all together, for their page."""
+    together = spent_by_all([*releases.values()])
+    return {"releases": releases, "together": together, "facts": facts_of_several(releases)}
 
 
 # -------------------- findings: a rule and its mirror, which have the same share and lift

@@ -35,8 +35,9 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.labels import Item, in_label_order
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
+from fim_private.release.chart import LABELLED, TITLE, Bar, BarChart, legend_of
 from fim_private.release.forms import Rows, item_columns, rows_of
+from fim_private.release.labels import named, width
 from fim_private.request.itemsets import Items, Itemset, folded_items, items_asked
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
@@ -299,7 +300,7 @@ def _ratio_interval(counts: RuleCounts, noise: JointNoise) -> Ends:
 
 
 # More dots nobody reads; the other forms of rules have all.
-_MOST_DRAWN = 200
+_MOST_DRAWN = 100
 
 
 @dataclass(frozen=True)
@@ -491,6 +492,8 @@ class Rules:
         scale = f"confidence, in % of these {who}"
         if self.has_lifts:
             legend += " Dashed: lift 1, what chance alone gives."
+            if len(drawn) > LABELLED:
+                legend += f" Of the first {LABELLED} alone there are intervals and names."
             scale = "lift: how many times as often as by chance"
         count = words.number_of(len(self), "association rule")
         return BarChart(

@@ -44,7 +44,9 @@ DOCUMENTS = [
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
     "datasets/README.md",
-    *sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")),
+    *sorted(
+        path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").rglob("*.md")
+    ),
 ]
 COMMAND_BLOCKS = {"sh", "bash", "shell", "console"}
 
@@ -199,7 +201,7 @@ def make_up_options(path: Path, document: str) -> None:
 
 def make_up_inputs(folder: Path, command: str, document: str) -> None:
     words = shlex.split(command, comments=True)
-    if words[1:2] in (["show"], ["report"]) and not (folder / words[2]).exists():
+    if words[1:2] in (["show"], ["report"], ["statement"]) and not (folder / words[2]).exists():
         fim.mine([["milk", "tea"]] * 700, rules=True).save(folder / words[2])
     if words[1:2] == ["changes"] and "--between" in words:
         rows = [

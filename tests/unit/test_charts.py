@@ -19,7 +19,8 @@ from released import mined, release_of
 import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError
-from fim_private.release.chart import WIDE, BarChart, short_name
+from fim_private.release.chart import WIDE, BarChart
+from fim_private.release.labels import short_name
 from fim_private.release.picture import charts_of
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import ALL_RULES, Rules
@@ -29,7 +30,7 @@ EVIL = [
     "$\\frac{1}$", "$x",
 ]  # fmt: skip
 SPACE = "{http://www.w3.org/2000/svg}"
-TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
+TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "desc", "text"}
 
 
 @pytest.fixture(scope="module")

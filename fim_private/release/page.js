@@ -59,17 +59,15 @@
 
   // What is hidden beside the rows: what stands around them, if none of them is left.
   const show = (hides, fits) => {
-    let found = 0;
-    for (const [row, names] of rows) {
-      row.hidden = !fits(names);
-      found += !row.hidden;
-    }
+    for (const [row, names] of rows) row.hidden = !fits(names);
+    const counted = rows.map(pair => pair[0]).filter(row => !row.matches(".card"));
+    const found = counted.filter(row => !row.hidden).length;
     for (const fold of all("details.more, details.less")) fold.open = hides || fold.dataset.open === "yes";
     const isEmpty = (place, inside) => all(inside, place).every(row => row.hidden);
     for (const list of lists) list.hidden = isEmpty(list, "tbody tr, li");
     for (const place of all(".cards, .multiples")) place.hidden = hides && isEmpty(place, ".card, .multiple");
     for (const place of all("details.less")) place.hidden = hides && all(".list, .multiples", place).every(each => each.hidden);
-    status.textContent = hides ? `${found} of ${rows.length} rows` : "";
+    status.textContent = hides ? `${found} of ${counted.length} rows` : "";
     everything.hidden = !hides;
   };
   for (const fold of all("details.less")) fold.dataset.open = fold.open ? "yes" : "no";

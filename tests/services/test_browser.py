@@ -246,7 +246,7 @@ def test_rows_are_found_and_sorted(browser: Browser, tmp_path: Path) -> None:
     assert browser.run(f"{rows}.length") > 20
     lifts = f"{rows}.map(row => Number(row.querySelector('.lift').dataset.value))"
     button = "[...document.querySelectorAll('.rules th.lift button')][0]"
-    assert browser.run(f"{button}.textContent") == "Times as often as in all baskets"
+    assert browser.run(f"{button}.textContent") == "Times as often as by chance"
     browser.run(f"{button}.click()")
     falling = browser.run(lifts)
     assert falling == sorted(falling, reverse=True)

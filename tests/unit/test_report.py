@@ -285,9 +285,9 @@ def test_whatever_comes_from_outside_is_text() -> None:
 KNOWN = {
     "charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id",
     "role", "scope", "aria-labelledby", "aria-label", "aria-hidden", "title", "data-label",
-    "data-value", "open",
+    "data-value", "open", "type",
 }  # fmt: skip
-SVG = {"viewbox", "d", "points", "cx", "cy", "r"}
+SVG = {"viewbox", "preserveaspectratio", "d", "points", "cx", "cy", "r"}
 
 
 def test_headings_and_tables_can_be_heard() -> None:

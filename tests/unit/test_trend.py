@@ -37,6 +37,9 @@ def test_lines_are_sorted_by_how_surely_they_moved() -> None:
         "The surest change: .*milk.* rose from 1[67].. % to 3[67].. % of all baskets", page
     )
     assert "1 of 3 itemsets changed by more than the noise" in page
+    assert page.index("Sure moves") < page.rindex("milk") < page.index("No sure move: 2")
+    label = r"release 1 <span.*?>1\d\.\d+ %</span>, release 4 <span.*?>3\d\.\d+ %: "
+    assert re.search(label + r"<strong>\+\d+\.\d+ points", page)
     assert EVIL not in page
     assert "NOT PRIVATE" in page
     assert not re.search(r"(href|src)=\"(?!#|data:)", page)

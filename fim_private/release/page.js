@@ -66,6 +66,7 @@
     const isEmpty = (place, inside) => all(inside, place).every(row => row.hidden);
     for (const list of lists) list.hidden = isEmpty(list, "tbody tr, li");
     for (const place of all(".cards, .multiples")) place.hidden = hides && isEmpty(place, ".card, .multiple");
+    for (const place of all("details.more")) place.hidden = hides && isEmpty(place, "tbody tr, li");
     for (const place of all("details.less")) place.hidden = hides && all(".list, .multiples", place).every(each => each.hidden);
     status.textContent = hides ? `${found} of ${counted.length} rows` : "";
     everything.hidden = !hides;

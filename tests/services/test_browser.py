@@ -306,6 +306,10 @@ def test_an_item_is_chosen_and_the_address_keeps_it(browser: Browser, tmp_path: 
         assert 0 < rows < everything
         assert (browser.run(others), browser.run(hidden)) == (0, 0)
         assert browser.run("document.querySelector('#choice').value") == item
+        heads = f"[...document.querySelectorAll('thead')].{visible.replace('row', 'head')}"
+        tables = "[...document.querySelectorAll('table:not(.officer)')].filter(table => ["
+        tables += "...table.tBodies[0].rows].some(row => row.checkVisibility())).length"
+        assert browser.run(heads) == browser.run(tables)
         assert (browser.fetched, browser.complaints) == ([], [])
     browser.run("document.querySelector('.tools button').click()")
     assert (browser.run(hidden), browser.run("location.hash")) == (2, "#all")

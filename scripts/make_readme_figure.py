@@ -44,7 +44,7 @@ MARKS = {2.0: "^", 1.0: "o", 0.5: "s"}
 AT = 10_000  # customers that the title speaks of
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE, PICTURE = ROOT / "docs" / "figures" / "expected.svg", ROOT / "docs" / "figures" / "page.png"
-WIDTH, HEIGHT = 830, 746  # of the picture, in pixels
+WIDTH, HEIGHT = 1000, 945  # of the picture, in pixels
 # Nothing is fetched, and nothing is kept.
 BROWSER = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run "

@@ -3,7 +3,7 @@ its page, for a statement in Markdown, and for the public registry of deployment
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, metadata
@@ -111,6 +111,22 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
         versions=(*_versions(whole),),
         proof=(_proof(),),
     )
+
+
+def facts_of_several(releases: Mapping[str, AnyRelease]) -> list[tuple[str, Sentences]]:
+    """Return headings with the facts of releases under each: once if they are the same in all, else
+    those of each release behind its name.
+    """
+    by_name = {name: vars(facts_of(release)) for name, release in releases.items()}
+    sections = []
+    for field, heading in _HEADINGS.items():
+        sentences_of = {name: facts[field] for name, facts in by_name.items()}
+        sentences, *_ = sentences_of.values()
+        if len({*sentences_of.values()}) > 1:
+            sentences = tuple(f"{name}: {_paragraph(said)}" for name, said in sentences_of.items())
+        if sentences:
+            sections.append((heading, sentences))
+    return sections
 
 
 def _unit(release: AnyRelease) -> Iterator[str]:

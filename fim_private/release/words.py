@@ -22,6 +22,7 @@ SEEDED = (
     "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and "
     "benchmarks only."
 )
+MINUS = "\N{MINUS SIGN}"
 # Why rules of users have no lift.
 NOT_INDEPENDENCE = (
     "lift 1 would not mean independence, since a pair must share one basket, but "

@@ -44,7 +44,7 @@ DOCUMENTS = [
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
     "datasets/README.md",
-    *sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").rglob("*.md")),
+    *sorted(p.relative_to(REPOSITORY).as_posix() for p in (REPOSITORY / "docs").rglob("*.md")),
 ]
 COMMAND_BLOCKS = {"sh", "bash", "shell", "console"}
 

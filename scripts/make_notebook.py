@@ -1,5 +1,5 @@
 """Make docs/complete_journey.ipynb of scripts/complete_journey.py, run it, and write it with its
-outputs.
+outputs. Make docs/try.ipynb of scripts/try_it.py, which has no outputs, as they are never the same.
 
 Run from the root of the project with the extra bench installed; or with --check, to compare with
 what is there.
@@ -23,6 +23,7 @@ SOURCE, NOTEBOOK = (
     ROOT / "scripts" / "complete_journey.py",
     ROOT / "docs" / "complete_journey.ipynb",
 )
+TRY_SOURCE, TRY_NOTEBOOK = ROOT / "scripts" / "try_it.py", ROOT / "docs" / "try.ipynb"
 # One cell may take so many seconds, on a busy machine.
 _PATIENCE = 600
 
@@ -44,17 +45,26 @@ def cells_of(source: str) -> list[Any]:
     return cells
 
 
-def executed() -> Any:
-    """Return the notebook with the outputs of a new run, in a folder of its own. Raises
-    CellExecutionError.
-    """
-    notebook = nbformat.v4.new_notebook(cells=cells_of(SOURCE.read_text(encoding="utf-8")))
+def notebook_of(source: Path) -> Any:
+    """Return the notebook of a script, without outputs."""
+    notebook = nbformat.v4.new_notebook(cells=cells_of(source.read_text(encoding="utf-8")))
     notebook.metadata["kernelspec"] = {
         "name": "python3",
         "display_name": "Python 3",
         "language": "python",
     }
-    with tempfile.TemporaryDirectory() as folder:
+    return notebook
+
+
+def executed(source: Path = SOURCE) -> Any:
+    """Return the notebook of a script with the outputs of a new run, in a folder of its own beside
+    the data sets of the project. Raises CellExecutionError.
+    """
+    notebook = notebook_of(source)
+    with tempfile.TemporaryDirectory() as clone:
+        (Path(clone) / "datasets").symlink_to(ROOT / "datasets", target_is_directory=True)
+        folder = str(Path(clone) / "docs")
+        Path(folder).mkdir()
         # Where a ledger notes what it last saw, and where the package is found where it is not
         # installed.
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -142,6 +152,7 @@ def _words(content: str) -> list[str]:
 
 def main() -> None:
     """Write the notebook, or compare it."""
+    TRY_NOTEBOOK.write_text(nbformat.writes(notebook_of(TRY_SOURCE)) + "\n", encoding="utf-8")
     made = executed()
     if "--check" in sys.argv[1:]:
         if comparables(made) != comparables(nbformat.read(NOTEBOOK, as_version=4)):

@@ -20,6 +20,21 @@ def stored() -> list[dict[str, Any]]:
 
 
 @pytest.mark.full
+def test_the_notebook_to_try_runs_without_an_error() -> None:
+    for name in ("nbclient", "nbformat", "ipykernel", "pandas"):
+        pytest.importorskip(name)
+    make_notebook, nbformat = import_module("scripts.make_notebook"), import_module("nbformat")
+    stored_now = nbformat.read(make_notebook.TRY_NOTEBOOK, as_version=4)
+    assert stored_now == make_notebook.notebook_of(make_notebook.TRY_SOURCE)
+    outputs = str(
+        [cell.get("outputs") for cell in make_notebook.executed(make_notebook.TRY_SOURCE).cells]
+    )
+    assert "Hashed ids that fit: " in outputs
+    assert "adding or removing any one user" in outputs
+    assert "<title>What our customers buy together" in outputs
+
+
+@pytest.mark.full
 def test_a_new_run_gives_the_same_outputs() -> None:
     lacking = [name for name in NEEDED if find_spec(name) is None]
     if lacking:

@@ -361,6 +361,22 @@ def test_a_tutorial_runs_from_top_to_bottom(document: str, folder: Path) -> None
         )
 
 
+@pytest.mark.full
+def test_readme_guide_and_the_command_of_inspect_follow_each_other_in_one_folder(
+    folder: Path,
+) -> None:
+    assert len(read(README).encode()) <= 8_192
+    for document in (README, "docs/guide.md"):
+        for command in commands(document):
+            if command in OURS:
+                run(shlex.split(command.text, comments=True), folder)
+        code = "\n".join(line for block in PYTHON[document] for line in block.lines)
+        run([sys.executable, "-c", code], folder)
+    seen = run(["fim-private", "inspect", "datasets/sales.csv.gz"], folder)
+    suggested = seen.partition("To mine it: ")[2].splitlines()[0]
+    assert "95 % interval" in run(shlex.split(suggested), folder)
+
+
 @pytest.mark.parametrize(
     "document",
     # opendp is of the extra bench.

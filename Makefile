@@ -12,7 +12,7 @@ KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_priv
 EDITABLE = rm -f fim_private/*/*.so && $(PIP) --editable
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format release benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
+.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format release container benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ format: .venv/installed-lint ## Format the code and sort the imports
 
 release: .venv/installed-release ## Make the source distribution and the wheel, try both in empty environments, and print what is left to do; HOME_URL=https://... fills in the public address
 	$(BIN)/python scripts/make_release.py --home-url '$(HOME_URL)'
+
+container: .venv/bin/python ## Build the container by podman or docker; where neither runs, run the steps of the Containerfile
+	$(BIN)/python scripts/make_container.py
 
 benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/data and docs/benchmarks.md (two to three hours on two cores; may be interrupted)
 	$(BIN)/python -m benchmarks.paper.worked_examples

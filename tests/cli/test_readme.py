@@ -44,9 +44,7 @@ DOCUMENTS = [
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
     "datasets/README.md",
-    *sorted(
-        path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").rglob("*.md")
-    ),
+    *sorted(p.relative_to(REPOSITORY).as_posix() for p in (REPOSITORY / "docs").rglob("*.md")),
 ]
 COMMAND_BLOCKS = {"sh", "bash", "shell", "console"}
 
@@ -361,6 +359,22 @@ def test_a_tutorial_runs_from_top_to_bottom(document: str, folder: Path) -> None
         assert command.output is None or same(command.output, printed), (
             f"{command}\nprinted:\n{printed}"
         )
+
+
+@pytest.mark.full
+def test_readme_guide_and_the_command_of_inspect_follow_each_other_in_one_folder(
+    folder: Path,
+) -> None:
+    assert len(read(README).encode()) <= 8_192
+    for document in (README, "docs/guide.md"):
+        for command in commands(document):
+            if command in OURS:
+                run(shlex.split(command.text, comments=True), folder)
+        code = "\n".join(line for block in PYTHON[document] for line in block.lines)
+        run([sys.executable, "-c", code], folder)
+    seen = run(["fim-private", "inspect", "datasets/sales.csv.gz"], folder)
+    suggested = seen.partition("To mine it: ")[2].splitlines()[0]
+    assert "95 % interval" in run(shlex.split(suggested), folder)
 
 
 @pytest.mark.parametrize(

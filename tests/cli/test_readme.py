@@ -120,7 +120,7 @@ def console_commands(document: str, block: Block) -> Iterator[Command]:
 
 
 # Their commands start Spark, and need a PostgreSQL: test_spark.py and test_warehouse.py in
-# tests/services run them.
+# tests/services run them. So does test_ledger_server.py with the commands that name a ledger there.
 SERVICES = ("docs/spark.md", "docs/warehouse.md")
 # Their commands follow on each other, and run so.
 TOP_TO_BOTTOM = ("docs/a-shops-year.md", "docs/weekly-job.md")
@@ -129,6 +129,7 @@ COMMANDS = [
     for document in DOCUMENTS
     if document not in SERVICES + TOP_TO_BOTTOM
     for command in commands(document)
+    if " postgresql://" not in command.text
 ]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]

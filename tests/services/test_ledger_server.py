@@ -1,6 +1,7 @@
 """Ledgers in a real PostgreSQL server."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from adbc_driver_manager import AdbcStatusCode, OperationalError
 from ledger_worker import CHARGE
@@ -100,6 +103,34 @@ def test_every_command_charges_it_and_shows_no_password(
     said = [each.stdout + each.stderr for each in done] + [out.read_text("utf-8")]
     said += [(tmp_path / "page.html").read_text("utf-8"), repr(fim.Ledger(address))]
     assert "tell" not in "".join(said)
+
+
+def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
+    """In the order of the page. An export and what is moved go to names that nobody has yet."""
+    document = (WORKER.parents[1] / "docs" / "ledger.md").read_text(encoding="utf-8")
+    _, _, section = document.partition("## A ledger that a team shares")
+    rows = [
+        {"receipt": number, "product": item, "customer": f"c{number}"}
+        for number, basket in enumerate(BASKETS)
+        for item in basket
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "purchases.parquet")
+    fim.Ledger.create(tmp_path / "north.ledger", **LIMIT).charge(CHARGE)
+    server.run("create database archive; create role weekly login")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for language, text in re.findall(r"```(sh|sql)\n(.*?)```", section, flags=re.DOTALL):
+        if language == "sql":
+            server.run(text)
+            continue
+        shown = text.replace("export PGPASSWORD=…\n", "")
+        for place, database in (("weekly@db", "shop"), ("db2", "archive")):
+            address = server.address(database).replace("&", "\\&")
+            shown = shown.replace(f"postgresql://{place}.example/shop", address)
+        done = program("sh", "-ec", shown, folder=tmp_path, PATH=path)
+        assert done.returncode == 0, done.stderr
+    for ledger in (f"{server.address()}#sales", f"{server.address('archive')}#sales"):
+        assert len(fim.Ledger(ledger).entries) == 1
+    assert len(fim.Ledger(f"{server.address()}#north").entries) == 1
 
 
 def test_sixteen_clients_at_once_release_what_the_limit_allows(

@@ -20,7 +20,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -471,10 +471,39 @@ def test_what_is_named_in_the_text_exists(document: str, options: set[str]) -> N
             assert (REPOSITORY / code).exists(), f"{document}: `{code}`"
 
 
+NOTEBOOKS = [p.relative_to(REPOSITORY).as_posix() for p in sorted(REPOSITORY.glob("docs/*.ipynb"))]
+
+
+def written(document: str) -> str:
+    """What somebody wrote: of a notebook its cells of text."""
+    if document not in NOTEBOOKS:
+        return read(document)
+    cells = json.loads(read(document))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def test_packages_to_install_exist() -> None:
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    known = {*map(normal, [*project["dependencies"], *chain(*extras.values())]), "fim-private"}
+    sources = [p.read_text(encoding="utf-8") for p in (REPOSITORY / "fim_private").rglob("*.py")]
+    text = "\n".join([*map(written, [*DOCUMENTS, *NOTEBOOKS]), *sources])
+    named = re.findall(r"pip\s+install\s+['\"]?([a-zA-Z][\w.-]*)(?:\[(\w+)\])?", text)
+    assert len(named) > 10
+    assert {normal(package) for package, _ in named} <= known
+    assert {extra for package, extra in named if package == "fim-private" and extra} <= {*extras}
+    assert {*re.findall(r"\bextra `(\w+)`", text)} <= {*extras}
+
+
+def normal(package: str) -> str:
+    """The name of a package, without its version, as all write it."""
+    return re.split(r"[\[<>=]", package)[0].lower().replace("_", "-")
+
+
 @pytest.mark.every_case
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, *NOTEBOOKS])
 def test_links_lead_somewhere(document: str) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", read(document)):
+    for target in re.findall(r"\]\(([^)\s]+)\)", written(document)):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")

@@ -205,7 +205,7 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         if "--ledger" in words:
             ledger = folder / words[words.index("--ledger") + 1]
             make_up_ledger(ledger)
-            spent_in = {"ledger": ledger, "dataset": "sales"}
+            spent_in = {"ledger": fim.Ledger(ledger), "dataset": "sales"}
         fim.mine([["milk", "tea"]] * 700, rules=True, **spent_in).save(folder / words[2])
     if words[1:2] == ["changes"] and "--between" in words:
         rows = [

@@ -164,7 +164,7 @@ def draw_expected() -> None:
         numbers = [
             f"{found_at[epsilon][here]:.0f} at ε = {epsilon:g}" for epsilon in sorted(COLOURS)
         ]
-        title = f"Of the top {TOP} pairs, {AT:,} customers find {', '.join(numbers)}"
+        title = f"Of the top {TOP} pairs, {AT:,} customers find\n{', '.join(numbers)}"
         axes.set_xscale("log")
         axes.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
         axes.minorticks_off()

@@ -189,9 +189,9 @@ def test_ours_counts_fastest_but_for_one_contest_with_rust() -> None:
 def test_tables_are_published_in_the_place_of_those_before(tmp_path: Path) -> None:
     about = {"study": "first", "question": "Who?"}
     table = Table(("way", "n|m"), (("local, 1", 12_345), ("other", None)))
-    publish(tmp_path, about, [Section("δ: more", "Read.", "plot", (table, table))])
-    publish(tmp_path, {"study": "second", "question": "What?"}, [Section("x", "y", None, (table,))])
-    publish(tmp_path, about | {"question": "Who now?"}, [Section("Less", "Read.", None, (table,))])
+    publish(tmp_path, about, [Section("δ: more", "Read.", (table, table))])
+    publish(tmp_path, {"study": "second", "question": "What?"}, [Section("x", "y", (table,))])
+    publish(tmp_path, about | {"question": "Who now?"}, [Section("Less", "Read.", (table,))])
     assert sorted(path.stem for path in tmp_path.glob("*_*.csv")) == ["first_less", "second_x"]
     assert (tmp_path / "first_less.csv").read_text() == 'way,n|m\n"local, 1",12345\nother,\n'
     assert [row["question"] for row in read_rows(tmp_path, "studies")] == ["Who now?", "What?"]

@@ -4,7 +4,6 @@ import importlib
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -46,53 +45,12 @@ def run(name: str, folder: Path) -> dict[str, Any]:
     return results
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the studies are that several tests look at: each is run once."""
-    return tmp_path_factory.mktemp("studies")
-
-
-@pytest.fixture(scope="module")
-def corollary1(folder: Path) -> dict[str, Any]:
-    return run("corollary1", folder)
-
-
-@pytest.fixture(scope="module")
-def utility(folder: Path) -> dict[str, Any]:
-    pytest.importorskip("opendp")
-    return run("utility", folder)
-
-
-@pytest.fixture(scope="module")
-def spark_scale(folder: Path) -> dict[str, Any]:
-    return run("spark_scale", folder)
-
-
-@pytest.fixture(scope="module")
-def interior_point(folder: Path) -> dict[str, Any]:
-    return run("interior_point", folder)
-
-
 @pytest.mark.full
-def test_the_page(
-    folder: Path,
-    corollary1: dict[str, Any],
-    utility: dict[str, Any],
-    spark_scale: dict[str, Any],
-    interior_point: dict[str, Any],
-    tmp_path: Path,
-) -> None:
+def test_the_page(tmp_path: Path) -> None:
     """All studies, small; then the page and the figures that are made of them."""
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
-    found["interior_point"] = interior_point
-    others = (
-        "examples", "pac_learning", "customers", "periods", "growth", "intervals", "marks",
-        "partners", "privbasis", "small_shops", "validation", "learners",
-    )  # fmt: skip
-    found |= {name: run(name, tmp_path) for name in (*others, "warehouse")}
+    pytest.importorskip("opendp")
+    found = {study.name: run(study.name, tmp_path) for study in page.STUDIES}
     assert "All release the same." in (tmp_path / "warehouse.md").read_text()
-    assert found.keys() == {study.name for study in page.STUDIES}
     assert all(results["answers"] for results in found.values())
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -235,9 +235,10 @@ class Statement(Tabular):
             "beforehand."
         )
         if per is not None:
-            yield (
-                f"A user who buys in all of these periods has {self.spent_of_user.in_words} in all."
-            )
+            periods = "all of these periods"
+            if any(entry.period is None for entry in self.entries):
+                periods += ", or in a year where an entry has none,"
+            yield f"A user who buys in {periods} has {self.spent_of_user.in_words} in all."
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
@@ -399,7 +400,9 @@ class Statement(Tabular):
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
         up.
         """
-        room = self.room()
+        room, of_user = self.room(), None
+        if self.terms.per is not None:
+            of_user = self.spent_of_user.to_dict()
         return {
             "schema": SCHEMA,
             "dataset": self.promise.dataset,
@@ -412,6 +415,7 @@ class Statement(Tabular):
             "spent": _rounded_up(self.spent),
             "left": {str(name): left_of(name, room).to_dict() for name in self.terms.limits},
             "together": self.together.to_dict(),
+            "of_user": of_user,
             "per": None,
             **plain_promise(self.terms.per),
             "renewed": self.terms.renewed,

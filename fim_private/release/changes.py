@@ -549,6 +549,8 @@ def spent_by_all(releases: Sequence[Release]) -> str:
         delta = budgets.pop()
     cost = smallest_cost(most_spent(spent), delta)
     who = words.customers(first.privacy_unit).removesuffix("s")
+    if first.scope.per is not None and any(not release.scope.periods for release in releases):
+        who += " in a year"
     return (
         f"Together these {len(releases):,} releases spend {cost.in_words} of one {who}, if they "
         "were planned beforehand."

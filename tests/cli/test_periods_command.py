@@ -259,7 +259,9 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
     both = statement(folder)["renewed"]
     assert (both["file"], both["epsilon"], both["ledgers"]) == ("sales.ledger.2", "2", "2")
     shown = " ".join(done(run(folder, "budget", "show", "sales.ledger")).split())
-    assert "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 1.28, δ" in shown
+    assert (
+        "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 1.28, δ" in shown
+    )
     assert "Anyone in the data of all these times is protected by all these budgets" in shown
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from fim_private.display import printable
-from fim_private.errors import ParameterError, shown
+from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import RuleLimits
 from fim_private.release.changes import (
@@ -28,12 +28,17 @@ from fim_private.release.officer import facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
+from fim_private.release.structure import matrix_of, network_of
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Items, Itemset
 from fim_private.whole_files import staged
 
 # Of a chart of shares over time, in units of its drawing; what is read stands beside it.
 _WIDTH, _HEIGHT, _EDGE = 240, 72, 4
+# A picture has so many marks at least: fewer have no structure.
+_FEWEST = 3
+# How wide a picture is, in pixels, where its letters are smallest: as a printed page.
+_NARROW = 700.0
 
 
 @takes(RuleLimits)
@@ -250,6 +255,21 @@ class _Segment:
         if self.rules is None:
             return []
         return _findings(self.rules)
+
+    @cached_property
+    def picture(self) -> BarChart | None:
+        """What goes with what: a network, or a matrix without networkx; None where there is too
+        little to draw.
+        """
+        if self.rules is None or not self.rules.has_lifts:
+            return None
+        try:
+            chart = network_of(self.rules, _NARROW)
+        except MissingExtraError:
+            chart = matrix_of(self.rules, _NARROW)
+        if chart.drawing is None or len(chart.drawing.described) < _FEWEST:
+            return None
+        return chart
 
     # These two are here for filters of Jinja such as selectattr: they index an object before they
     # look for its attribute, and to index a release is to look for an itemset.

@@ -64,17 +64,18 @@ class _Rule:
     described: str
 
 
-def network_of(rules: Rules) -> BarChart:
+def network_of(rules: Rules, room: float = ROOM) -> BarChart:
     """Return rules of two items as a network: a node for each item, and a line for each pair.
 
-    Of the two rules of a pair, the one with more confidence is drawn. Raises ParameterError for
-    rules without lift, and MissingExtraError without networkx.
+    Of the two rules of a pair, the one with more confidence is drawn. room: how wide the drawing
+    is, in pixels. Raises ParameterError for rules without lift, and MissingExtraError without
+    networkx.
     """
     networkx = _networkx()
     drawn = _of_each_two(_drawable(rules, "network"))
     edges = [*drawn.values()][:_MOST_LINES]
     graph = networkx.Graph([rule.sides for rule in edges])
-    points, high = _layout(networkx, graph)
+    points, high = _layout(networkx, graph, room)
     lines = [
         Line(
             points[rule.sides[0]],
@@ -87,17 +88,18 @@ def network_of(rules: Rules) -> BarChart:
         )
         for rule in edges
     ]
-    texts = _node_names(points, lines, (0, 0, ROOM, high))
+    texts = _node_names(points, lines, (0, 0, room, high))
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
         keys.append(Key(f"confidence {100 * confidence:.0f} %", _line_width(confidence)))
     if any(rule.doubtful for rule in edges):
         keys.append(Key("may be chance", 2, doubtful=True))
-    drawing = Drawing(ROOM, high, lines, [], [*map(Dot, points.values())], texts)
+    drawing = Drawing(room, high, lines, [], [*map(Dot, points.values())], texts)
     return _chart(
         rules,
         with_legend(drawing, keys),
-        "An arrow leads from the left side of a rule to its right side.",
+        "An arrow leads from one item to another. The wider it is, the more of the "
+        f"{words.customers(rules.unit)} with the first have the second too (confidence).",
         len(drawn) - len(edges),
     )
 
@@ -119,16 +121,16 @@ def _node_names(points: Mapping[Items, Point], lines: Sequence[Line], bounds: Bo
     return texts
 
 
-def matrix_of(rules: Rules) -> BarChart:
+def matrix_of(rules: Rules, room: float = ROOM) -> BarChart:
     """Return pairs of items as a matrix: a square for each, larger where more units have both.
 
-    Raises ParameterError for rules without lift.
+    room: how wide the drawing is, in pixels. Raises ParameterError for rules without lift.
     """
     pairs = _of_each_two(_drawable(rules, "matrix"))
     items = _neighbours_together(pairs)
     named = [_name(item) for item in items]
-    room = SMALL * max(map(width, named), default=0.0) + 8
-    cell = min((ROOM - room) / max(len(items), 1), _CELL)
+    beside = SMALL * max(map(width, named), default=0.0) + 8
+    cell = min((room - beside) / max(len(items), 1), _CELL)
     places = {item: (place + 0.5) * cell for place, item in enumerate(items)}
     shown = [rule for sides, rule in pairs.items() if sides <= places.keys()]
     most = max((rule.share for rule in shown), default=1.0)
@@ -154,15 +156,17 @@ def matrix_of(rules: Rules) -> BarChart:
         keys.append(Key("may be chance", doubtful=True))
     return _chart(
         rules,
-        with_legend(Drawing(ROOM, end, grid, squares, [], texts), keys),
-        "The square of two items is in the row of one, and in the column of the other.",
+        with_legend(Drawing(room, end, grid, squares, [], texts), keys),
+        "The square of two items is in the row of one, and in the column of the other. "
+        f"The larger it is, the more {who} have both.",
         len(pairs) - len(shown),
     )
 
 
 def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart:
     """Return a drawing with the texts around it. more: how many pairs have no place in it."""
-    notes = [f"{how_read} Lift: how many times as often as by chance.", rules.note]
+    colours = "Its colour is the lift: how many times as often as by chance."
+    notes = [f"{how_read} {colours}", rules.note]
     longer = sum(len(left + right) > 2 for left, right in rules.sides)
     if longer:
         several = words.number_of(longer, "rule")
@@ -223,7 +227,7 @@ def _lift_to_last(
     return 0.0 if rule is None else rule.lift
 
 
-def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[Items, Point], float]:
+def _layout(networkx: ModuleType, graph: Any, room: float) -> tuple[dict[Items, Point], float]:
     """Return where nodes are, in pixels, and how high all is: the largest group of nodes first."""
     waiting = sorted(
         networkx.connected_components(graph),
@@ -232,13 +236,13 @@ def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[Items, Point], float
     points: dict[Items, Point] = {}
     left, top, bottom = 0.0, 0.0, 0.0
     while waiting:
-        fitting = [group for group in waiting if left + _room_for(group)[0] <= ROOM + 1]
+        fitting = [group for group in waiting if left + _size_of(group, room)[0] <= room + 1]
         if not fitting:
             left, top = 0.0, bottom
             continue
         group = fitting[0]
         waiting.remove(group)
-        wide, high = _room_for(group)
+        wide, high = _size_of(group, room)
         for name, (x, y) in _within_unit_square(networkx, graph, group).items():
             # Names stand beside the nodes.
             points[name] = left + wide * (0.15 + 0.6 * x), top + high * (0.1 + 0.75 * y)
@@ -246,17 +250,17 @@ def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[Items, Point], float
     return points, bottom
 
 
-def _room_for(group: Collection[Items]) -> tuple[float, float]:
+def _size_of(group: Collection[Items], room: float) -> tuple[float, float]:
     """Return how wide and how high a group of nodes is, in pixels."""
     nodes = len(group)
     if nodes == 2:
-        return ROOM / 3, 60.0
+        return room / 3, 60.0
     in_a_row = 3
     if nodes > 4:
         in_a_row = 2
     if nodes > 9:
         in_a_row = 1
-    return ROOM / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
+    return room / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
 
 
 def _within_unit_square(

@@ -28,7 +28,7 @@ from fim_private.release.officer import facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
-from fim_private.release.structure import matrix_of, network_of
+from fim_private.release.structure import Size, matrix_of, network_of
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Items, Itemset
 from fim_private.whole_files import staged
@@ -37,8 +37,8 @@ from fim_private.whole_files import staged
 _WIDTH, _HEIGHT, _EDGE = 240, 72, 4
 # A picture has so many marks at least: fewer have no structure.
 _FEWEST = 3
-# How wide a picture is, in pixels, where its letters are smallest: as a printed page.
-_NARROW = 700.0
+# In pixels, where letters are smallest: as wide as a printed page, below the findings on the first.
+_PICTURE = Size(700, 440)
 
 
 @takes(RuleLimits)
@@ -264,9 +264,9 @@ class _Segment:
         if self.rules is None or not self.rules.has_lifts:
             return None
         try:
-            chart = network_of(self.rules, _NARROW)
+            chart = network_of(self.rules, _PICTURE)
         except MissingExtraError:
-            chart = matrix_of(self.rules, _NARROW)
+            chart = matrix_of(self.rules, _PICTURE)
         if chart.drawing is None or len(chart.drawing.described) < _FEWEST:
             return None
         return chart

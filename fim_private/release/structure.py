@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,19 @@ _THIN, _THICK = 1.0, 8.0
 _CELL = 30.0
 # How wide the name of a node, or of an item, is at most, in units of the letters' size.
 _NAME = 20.0
+# How far from the sides of a group of nodes they and their names are, in pixels.
+_MARGIN = 45.0
 _SEED = 14
+
+
+class Size(NamedTuple):
+    """How wide and how high a drawing is at most, in pixels, its legend aside."""
+
+    width: float
+    height: float
+
+
+_LARGE = Size(ROOM, math.inf)
 
 
 @dataclass(frozen=True)
@@ -64,18 +76,23 @@ class _Rule:
     described: str
 
 
-def network_of(rules: Rules, room: float = ROOM) -> BarChart:
+def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     """Return rules of two items as a network: a node for each item, and a line for each pair.
 
-    Of the two rules of a pair, the one with more confidence is drawn. room: how wide the drawing
-    is, in pixels. Raises ParameterError for rules without lift, and MissingExtraError without
-    networkx.
+    Of the two rules of a pair, the one with more confidence is drawn. Where a size has no room for
+    all, the surest are drawn. Raises ParameterError for rules without lift, and MissingExtraError
+    without networkx.
     """
     networkx = _networkx()
     drawn = _of_each_two(_drawable(rules, "network"))
     edges = [*drawn.values()][:_MOST_LINES]
     graph = networkx.Graph([rule.sides for rule in edges])
-    points, high = _layout(networkx, graph, room)
+    corners, high = _corners(networkx, graph, size)
+    while high > size.height:
+        edges = edges[:-1]
+        graph = networkx.Graph([rule.sides for rule in edges])
+        corners, high = _corners(networkx, graph, size)
+    points = _layout(networkx, graph, corners, size)
     lines = [
         Line(
             points[rule.sides[0]],
@@ -88,13 +105,13 @@ def network_of(rules: Rules, room: float = ROOM) -> BarChart:
         )
         for rule in edges
     ]
-    texts = _node_names(points, lines, (0, 0, room, high))
+    texts = _node_names(points, lines, (0, 0, size.width, high))
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
         keys.append(Key(f"confidence {100 * confidence:.0f} %", _line_width(confidence)))
     if any(rule.doubtful for rule in edges):
         keys.append(Key("may be chance", 2, doubtful=True))
-    drawing = Drawing(room, high, lines, [], [*map(Dot, points.values())], texts)
+    drawing = Drawing(size.width, high, lines, [], [*map(Dot, points.values())], texts)
     return _chart(
         rules,
         with_legend(drawing, keys),
@@ -114,23 +131,25 @@ def _node_names(points: Mapping[Items, Point], lines: Sequence[Line], bounds: Bo
     texts = []
     labels = placed_labels(names, [*points.values()], bounds, boxes)
     for name, (x, y), label in zip(names, points.values(), labels, strict=True):
-        text = Text(name, x, y + SMALL, "middle")
+        half = SMALL * width(name) / 2
+        text = Text(name, min(max(x, half), bounds[2] - half), y + SMALL, "middle")
         if label is not None:
             text = Text(name, label.x, label.y, label.anchor)
         texts.append(text)
     return texts
 
 
-def matrix_of(rules: Rules, room: float = ROOM) -> BarChart:
+def matrix_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     """Return pairs of items as a matrix: a square for each, larger where more units have both.
 
-    room: how wide the drawing is, in pixels. Raises ParameterError for rules without lift.
+    Raises ParameterError for rules without lift.
     """
     pairs = _of_each_two(_drawable(rules, "matrix"))
     items = _neighbours_together(pairs)
     named = [_name(item) for item in items]
     beside = SMALL * max(map(width, named), default=0.0) + 8
-    cell = min((room - beside) / max(len(items), 1), _CELL)
+    free = min(size.width - beside, size.height)
+    cell = min(free / max(len(items), 1), _CELL)
     places = {item: (place + 0.5) * cell for place, item in enumerate(items)}
     shown = [rule for sides, rule in pairs.items() if sides <= places.keys()]
     most = max((rule.share for rule in shown), default=1.0)
@@ -156,7 +175,7 @@ def matrix_of(rules: Rules, room: float = ROOM) -> BarChart:
         keys.append(Key("may be chance", doubtful=True))
     return _chart(
         rules,
-        with_legend(Drawing(room, end, grid, squares, [], texts), keys),
+        with_legend(Drawing(size.width, end, grid, squares, [], texts), keys),
         "The square of two items is in the row of one, and in the column of the other. "
         f"The larger it is, the more {who} have both.",
         len(pairs) - len(shown),
@@ -227,40 +246,60 @@ def _lift_to_last(
     return 0.0 if rule is None else rule.lift
 
 
-def _layout(networkx: ModuleType, graph: Any, room: float) -> tuple[dict[Items, Point], float]:
-    """Return where nodes are, in pixels, and how high all is: the largest group of nodes first."""
+def _corners(
+    networkx: ModuleType, graph: Any, size: Size
+) -> tuple[dict[frozenset[Items], Point], float]:
+    """Return the upper left corner of each group of nodes, the largest first, and where the last
+    ends.
+    """
     waiting = sorted(
-        networkx.connected_components(graph),
+        map(frozenset, networkx.connected_components(graph)),
         key=lambda group: (-len(group), min(map(in_braces, group))),
     )
-    points: dict[Items, Point] = {}
+    corners: dict[frozenset[Items], Point] = {}
     left, top, bottom = 0.0, 0.0, 0.0
     while waiting:
-        fitting = [group for group in waiting if left + _size_of(group, room)[0] <= room + 1]
+        free = size.width + 1 - left
+        fitting = [group for group in waiting if _size_of(group, size).width <= free]
         if not fitting:
             left, top = 0.0, bottom
             continue
         group = fitting[0]
         waiting.remove(group)
-        wide, high = _size_of(group, room)
-        for name, (x, y) in _within_unit_square(networkx, graph, group).items():
-            # Names stand beside the nodes.
-            points[name] = left + wide * (0.15 + 0.6 * x), top + high * (0.1 + 0.75 * y)
+        wide, high = _size_of(group, size)
+        corners[group] = left, top
         left, bottom = left + wide, max(bottom, top + high)
-    return points, bottom
+    return corners, bottom
 
 
-def _size_of(group: Collection[Items], room: float) -> tuple[float, float]:
+def _layout(
+    networkx: ModuleType, graph: Any, corners: Mapping[frozenset[Items], Point], size: Size
+) -> dict[Items, Point]:
+    """Return where nodes are, in pixels. Names have room beside them."""
+    points: dict[Items, Point] = {}
+    for group, (left, top) in corners.items():
+        wide, high = _size_of(group, size)
+        across = max(wide - 2 * _MARGIN - _longest_name(group), wide / 3)
+        for name, (x, y) in _within_unit_square(networkx, graph, group).items():
+            points[name] = left + _MARGIN + across * x, top + 20 + (high - 40) * y
+    return points
+
+
+def _size_of(group: Collection[Items], size: Size) -> Size:
     """Return how wide and how high a group of nodes is, in pixels."""
     nodes = len(group)
+    in_a_row = min(int(size.width / (2 * _MARGIN + _longest_name(group))), 3)
     if nodes == 2:
-        return room / 3, 60.0
-    in_a_row = 3
+        return Size(size.width / in_a_row, 60.0)
     if nodes > 4:
-        in_a_row = 2
+        in_a_row = min(in_a_row, 2)
     if nodes > 9:
         in_a_row = 1
-    return room / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
+    return Size(size.width / in_a_row, min(60 + 22 * nodes, _MOST_HIGH, size.height))
+
+
+def _longest_name(group: Collection[Items]) -> float:
+    return SMALL * max(width(_name(items)) for items in group)
 
 
 def _within_unit_square(
@@ -279,7 +318,9 @@ def _within_unit_square(
         places = np.eye(2)
     least, most = places.min(axis=0), places.max(axis=0)
     filled = (places - least) / np.maximum(most - least, 1e-9)
-    return dict(zip(names, map(tuple, filled.tolist()), strict=True))
+    # Halfway to places at equal distances: the middle of a network is crowded.
+    ranks = filled.argsort(axis=0).argsort(axis=0) / (len(names) - 1)
+    return dict(zip(names, map(tuple, ((filled + ranks) / 2).tolist()), strict=True))
 
 
 def _name(items: Items) -> str:

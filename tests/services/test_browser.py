@@ -49,8 +49,10 @@ _MEASURE = """(() => {
     const style = getComputedStyle(each), box = each.getBoundingClientRect();
     if (!each.checkVisibility({visibilityProperty: true}) || style.clipPath !== "none") continue;
     if (each.closest("thead") && getComputedStyle(each.closest("thead")).clipPath !== "none") continue;
-    if (!each.closest(".scrolls > *") && box.width && (box.right > wide + 1 || box.left < -1)) out.push(name(each));
-    if (style.overflowX !== "auto" && each.scrollWidth > each.clientWidth + 1 && each.clientWidth) clipped.push(name(each));
+    const picture = each.parentElement.closest("svg")?.getBoundingClientRect();
+    const [left, right] = picture ? [picture.left, picture.right] : [0, wide];
+    if (!each.matches(".scrolls > *") && box.width && (box.right > right + 1 || box.left < left - 1)) out.push(name(each));
+    if (style.overflowX !== "auto" && !picture && each.scrollWidth > each.clientWidth + 1 && each.clientWidth) clipped.push(name(each));
     if (![...each.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
     texts += 1;
     for (const node of [...each.childNodes].filter(node => node.nodeType === 3)) {

@@ -196,11 +196,12 @@ class Drawing:
                 ax.fill(*zip(*line.arrow, strict=True), color=colour, linewidth=0)
         patches = of_matplotlib("matplotlib.patches")
         for square in self.squares:
-            colours = {"facecolor": shades[square.shade], "edgecolor": ink}
+            inside, edge, hatch = shades[square.shade], ink, ""
             if square.doubtful:
-                colours = {"facecolor": paper, "edgecolor": shades[square.shade], "hatch": "/////"}
+                inside, edge, hatch = paper, inside, "/////"
             sides = square.side, square.side
-            patch = patches.Rectangle(square.corner, *sides, lw=scale, zorder=2.5, **colours)
+            patch = patches.Rectangle(square.corner, *sides, lw=scale, zorder=2.5, hatch=hatch)
+            patch.set(facecolor=inside, edgecolor=edge)
             ax.add_patch(patch)
         fill = {True: paper, False: ink}
         for (x, y), doubtful, _ in self.dots:

@@ -24,7 +24,7 @@ from fim_private.release.changes import (
     spent_by_all,
 )
 from fim_private.release.chart import BarChart
-from fim_private.release.officer import facts_of_several
+from fim_private.release.officer import Sentences, facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
@@ -131,7 +131,7 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         title=title or "What changed",
         private=changes.private,
         changes=changes,
-        **_promises(dict(zip(changes.names, changes.releases, strict=True))),
+        promises=_promises(dict(zip(changes.names, changes.releases, strict=True))),
     )
 
 
@@ -158,14 +158,26 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
         title=title or "How shares moved",
         private=all(release.private for release in releases.values()),
         trend=trend,
-        **_promises(releases),
+        promises=_promises(releases),
     )
 
 
-def _promises(releases: Mapping[str, Release]) -> dict[str, object]:
-    """Return what several releases promise, each and all together, for their page."""
-    together = spent_by_all([*releases.values()])
-    return {"releases": releases, "together": together, "facts": facts_of_several(releases)}
+class _Promises(NamedTuple):
+    """What several releases promise, each and all together.
+
+    Attributes:
+        releases: The releases, by their names.
+        together: What they spend together, in a sentence.
+        facts: What a privacy officer asks, with the answers.
+    """
+
+    releases: Mapping[str, Release]
+    together: str
+    facts: Sequence[tuple[str, Sentences]]
+
+
+def _promises(releases: Mapping[str, Release]) -> _Promises:
+    return _Promises(releases, spent_by_all([*releases.values()]), facts_of_several(releases))
 
 
 # -------------------- findings: a rule and its mirror, which have the same share and lift

@@ -276,6 +276,7 @@ def test_fifty_pairs_with_rules_print_on_six_pages(browser: Browser, tmp_path: P
     assert browser.run(f"{shown}.length") == 100
     for script, expected in (
         ("getComputedStyle(document.querySelector('thead')).display", "table-header-group"),
+        ("getComputedStyle(document.querySelector('thead button')).display", "none"),
         (f"{shown}.every(row => getComputedStyle(row).breakInside === 'avoid')", True),
     ):
         assert browser.run(script) == expected

@@ -415,4 +415,4 @@ def test_without_networkx_a_network_says_what_to_do_and_a_page_has_a_matrix(
         assert {each.tag for each in root.iter()} <= {tag.removeprefix(SPACE) for tag in TAGS}
     few = report_page(ruled(2), ALL_RULES, title=None)
     assert 'class="fim-chart"' not in few
-    assert few.count('class="row"') == 4
+    assert few.count('class="row"') == 2

@@ -85,13 +85,12 @@ def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     """
     networkx = _networkx()
     drawn = _of_each_two(_drawable(rules, "network"))
-    edges = [*drawn.values()][:_MOST_LINES]
-    graph = networkx.Graph([rule.sides for rule in edges])
-    corners, high = _corners(networkx, graph, size)
-    while high > size.height:
-        edges = edges[:-1]
+    for count in range(_MOST_LINES, 0, -1):
+        edges = [*drawn.values()][:count]
         graph = networkx.Graph([rule.sides for rule in edges])
-        corners, high = _corners(networkx, graph, size)
+        corners, high = _corners(networkx.connected_components(graph), size)
+        if high <= size.height:
+            break
     points = _layout(networkx, graph, corners, size)
     lines = [
         Line(
@@ -247,14 +246,13 @@ def _lift_to_last(
 
 
 def _corners(
-    networkx: ModuleType, graph: Any, size: Size
+    groups: Iterable[Collection[Items]], size: Size
 ) -> tuple[dict[frozenset[Items], Point], float]:
     """Return the upper left corner of each group of nodes, the largest first, and where the last
     ends.
     """
     waiting = sorted(
-        map(frozenset, networkx.connected_components(graph)),
-        key=lambda group: (-len(group), min(map(in_braces, group))),
+        map(frozenset, groups), key=lambda group: (-len(group), min(map(in_braces, group)))
     )
     corners: dict[frozenset[Items], Point] = {}
     left, top, bottom = 0.0, 0.0, 0.0

@@ -24,7 +24,6 @@ from fim_private.release.changes import (
     spent_by_all,
 )
 from fim_private.release.chart import BarChart
-from fim_private.release.officer import Sentences, facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
@@ -131,7 +130,8 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         title=title or "What changed",
         private=changes.private,
         changes=changes,
-        promises=_promises(dict(zip(changes.names, changes.releases, strict=True))),
+        releases=dict(zip(changes.names, changes.releases, strict=True)),
+        together=spent_by_all(changes.releases),
     )
 
 
@@ -158,26 +158,9 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
         title=title or "How shares moved",
         private=all(release.private for release in releases.values()),
         trend=trend,
-        promises=_promises(releases),
+        releases=releases,
+        together=spent_by_all([*releases.values()]),
     )
-
-
-class _Promises(NamedTuple):
-    """What several releases promise, each and all together.
-
-    Attributes:
-        releases: The releases, by their names.
-        together: What they spend together, in a sentence.
-        facts: What a privacy officer asks, with the answers.
-    """
-
-    releases: Mapping[str, Release]
-    together: str
-    facts: Sequence[tuple[str, Sentences]]
-
-
-def _promises(releases: Mapping[str, Release]) -> _Promises:
-    return _Promises(releases, spent_by_all([*releases.values()]), facts_of_several(releases))
 
 
 # -------------------- findings: a rule and its mirror, which have the same share and lift

@@ -17,6 +17,7 @@ from fim_private.release import words
 from fim_private.release.chart import BarChart
 from fim_private.release.drawing import (
     GRID,
+    PLAIN,
     Dot,
     Drawing,
     Key,
@@ -84,7 +85,7 @@ def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     without networkx.
     """
     networkx = _networkx()
-    drawn = _of_each_two(_drawable(rules, "network"))
+    drawn = _pairs(rules, "network")
     for count in range(_MOST_LINES, 0, -1):
         edges = [*drawn.values()][:count]
         graph = networkx.Graph([rule.sides for rule in edges])
@@ -108,12 +109,10 @@ def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
         keys.append(Key(f"confidence {100 * confidence:.0f} %", _line_width(confidence)))
-    if any(rule.doubtful for rule in edges):
-        keys.append(Key("may be chance", 2, doubtful=True))
-    drawing = Drawing(size.width, high, lines, [], [*map(Dot, points.values())], texts)
     return _chart(
         rules,
-        with_legend(drawing, keys),
+        Drawing(size.width, high, lines, [], [*map(Dot, points.values())], texts),
+        keys,
         "An arrow leads from one item to another. The wider it is, the more of the "
         f"{words.customers(rules.unit)} with the first have the second too (confidence).",
         len(drawn) - len(edges),
@@ -143,7 +142,7 @@ def matrix_of(rules: Rules, size: Size = _LARGE) -> BarChart:
 
     Raises ParameterError for rules without lift.
     """
-    pairs = _of_each_two(_drawable(rules, "matrix"))
+    pairs = _pairs(rules, "matrix")
     items = _neighbours_together(pairs)
     named = [_name(item) for item in items]
     beside = SMALL * max(map(width, named), default=0.0) + 8
@@ -160,29 +159,37 @@ def matrix_of(rules: Rules, size: Size = _LARGE) -> BarChart:
             Square((left, right), side, shade_of(rule.lift), rule.doubtful, rule.described)
         )
     end = cell * len(items)
-    grid = [Line((0, place), (place, place), shade=GRID) for place in places.values()]
-    grid += [Line((place, place), (place, end), shade=GRID) for place in places.values()]
-    texts = [
-        Text(name, place + 4, place) for name, place in zip(named, places.values(), strict=True)
-    ]
+    grid, texts = [], []
+    for name, place in zip(named, places.values(), strict=True):
+        corner = place, place
+        grid += [Line((0, place), corner, shade=GRID), Line(corner, (place, end), shade=GRID)]
+        texts.append(Text(name, place + 4, place))
     keys = keys_of_lifts(squares)
     who = words.customers(rules.unit)
     for share in (most, most / 4):
         side = cell * 0.92 * math.sqrt(share / most)
         keys.append(Key(f"{words.percent(share, rules.decimals)} of {who}", side=side))
-    if any(rule.doubtful for rule in shown):
-        keys.append(Key("may be chance", doubtful=True))
     return _chart(
         rules,
-        with_legend(Drawing(size.width, end, grid, squares, [], texts), keys),
+        Drawing(size.width, end, grid, squares, [], texts),
+        keys,
         "The square of two items is in the row of one, and in the column of the other. "
         f"The larger it is, the more {who} have both.",
         len(pairs) - len(shown),
     )
 
 
-def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart:
-    """Return a drawing with the texts around it. more: how many pairs have no place in it."""
+def _chart(
+    rules: Rules, drawing: Drawing, keys: Sequence[Key], how_read: str, more: int
+) -> BarChart:
+    """Return a drawing with its legend and the texts around it.
+
+    more: how many pairs have no place in it.
+    """
+    marks: list[Line | Square] = [*drawing.lines, *drawing.squares]
+    if any(mark.doubtful for mark in marks):
+        keys = [*keys, replace(keys[0], meaning="may be chance", shade=PLAIN, doubtful=True)]
+    drawing = with_legend(drawing, keys)
     colours = "Its colour is the lift: how many times as often as by chance."
     notes = [f"{how_read} {colours}", rules.note]
     longer = sum(len(left + right) > 2 for left, right in rules.sides)
@@ -192,16 +199,16 @@ def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart
     return replace(rules.chart(), drawing=drawing, notes=notes, more=more)
 
 
-def _drawable(rules: Rules, kind: str) -> list[_Rule]:
-    """Return the rules from one item to another, the surest first."""
+def _pairs(rules: Rules, kind: str) -> dict[frozenset[Items], _Rule]:
+    """Return the rule with the most confidence between each two items, the surest first."""
     if not rules.has_lifts:
         raise ParameterError(
             f"{parameter('kind')} {kind} needs the lift of rules, and these have none: "
             f"{words.NOT_INDEPENDENCE}"
         )
-    drawable = []
+    pairs: dict[frozenset[Items], _Rule] = {}
     for left, right, numbers, doubtful in rules.rows():
-        lift, shown = numbers["lift"], rules.shown(numbers)
+        lift, shown, sides = numbers["lift"], rules.shown(numbers), frozenset((left, right))
         if len(left + right) > 2 or not 0 < lift < math.inf:
             continue
         described = (
@@ -210,21 +217,10 @@ def _drawable(rules: Rules, kind: str) -> list[_Rule]:
         )
         if doubtful:
             described += "; may be chance"
-        rule = _Rule(
-            (left, right), numbers["confidence"], lift, numbers["support"], doubtful, described
-        )
-        drawable.append(rule)
-    return drawable
-
-
-def _of_each_two(rules: Iterable[_Rule]) -> dict[frozenset[Items], _Rule]:
-    """Return the rule with the most confidence between each two sides, the surest first."""
-    of_two: dict[frozenset[Items], _Rule] = {}
-    for rule in rules:
-        sides = frozenset(rule.sides)
-        if sides not in of_two or of_two[sides].confidence < rule.confidence:
-            of_two[sides] = rule
-    return of_two
+        confidence, share = numbers["confidence"], numbers["support"]
+        if sides not in pairs or pairs[sides].confidence < confidence:
+            pairs[sides] = _Rule((left, right), confidence, lift, share, doubtful, described)
+    return pairs
 
 
 def _neighbours_together(pairs: Mapping[frozenset[Items], _Rule]) -> list[Items]:
@@ -312,8 +308,6 @@ def _within_unit_square(
     apart = 2 / math.sqrt(len(names))
     layout = networkx.spring_layout(ordered, k=apart, seed=_SEED, iterations=300)
     places = np.array([layout[name] for name in names])
-    if len(names) == 2:
-        places = np.eye(2)
     least, most = places.min(axis=0), places.max(axis=0)
     filled = (places - least) / np.maximum(most - least, 1e-9)
     # Halfway to places at equal distances: the middle of a network is crowded.

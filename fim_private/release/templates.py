@@ -21,7 +21,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.release import words
 from fim_private.release.drawing import COLOURS, DARK_COLOURS
 from fim_private.release.labels import SMALL
-from fim_private.release.officer import facts_of
+from fim_private.release.officer import facts_of, facts_of_several
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,6 +72,7 @@ def _environment() -> Environment:
         "rounded_up": rounded_up,
         "growth_bound": growth_bound,
         "facts_of": facts_of,
+        "facts_of_several": facts_of_several,
         "words": words,
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,

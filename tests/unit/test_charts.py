@@ -185,9 +185,8 @@ def segments(**asked: Any) -> fim.SegmentedRelease:
     rows = [{"b": n, "i": item, "s": "north" if n % 3 else "<south>"} for n, item in orders]
     frame: Any = importlib.import_module("pandas").DataFrame(rows)
     columns: Any = {"basket": "b", "item": "i", "by": "s", "segments": ["north", "<south>", "west"]}
-    release = fim.mine(
-        frame, **columns, **{"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked}
-    )
+    asked = {"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked}
+    release = fim.mine(frame, **columns, **asked)
     assert isinstance(release, fim.SegmentedRelease)
     return release
 
@@ -262,9 +261,7 @@ SINGLE, NEAR = Itemset(("z",), 90, (85, 95)), dataclasses.replace(SECOND, interv
         ((SINGLE,), "user", "z is bought by about 90 customers"),
     ],
 )
-def test_a_title_says_no_more_than_the_numbers_do(
-    itemsets: tuple[Itemset, ...], unit: str, title: str
-) -> None:
+def test_titles_follow_the_numbers(itemsets: tuple[Itemset, ...], unit: str, title: str) -> None:
     shares = mined(supports=True).shares
     release = release_of(*itemsets, shares=shares, sizes=(1, 2), privacy_unit=unit)
     assert chart_of(release).title == title
@@ -336,9 +333,7 @@ def test_a_matrix_has_a_larger_square_for_more_units_and_hatches_doubt() -> None
     supports = {frozenset(itemset.items or ()): itemset.support or 0 for itemset in release}
     ratio = supports[frozenset("ab")] / supports[frozenset("ac")]
     assert (more.side / less.side) ** 2 == pytest.approx(ratio, rel=0.02)
-    doubts = {
-        frozenset((*left, *right)): doubt for left, right, _, doubt in rules_of(release).rows()
-    }
+    doubts = {frozenset((*left, *right)): mark for left, right, _, mark in rules_of(release).rows()}
     assert {pair: square.doubtful for pair, square in sides.items()} == doubts
     assert any(doubts.values())
 
@@ -368,9 +363,7 @@ def test_the_twelve_surest_rules_have_names_and_intervals_and_the_others_numbers
 
 
 @pytest.mark.parametrize("kind", ["network", "matrix", "supports", "rules"])
-def test_every_kind_is_one_svg_with_a_text_alternative(
-    kind: str, tea: Release, pyplot: Any
-) -> None:
+def test_every_kind_is_an_svg_with_a_text_alternative(kind: str, tea: Release, pyplot: Any) -> None:
     drawing = figure_svg(tea, kind)
     root = ElementTree.fromstring(drawing)
     title, description = root.find(f"{SPACE}title"), root.find(f"{SPACE}desc")
@@ -396,9 +389,7 @@ def test_no_rules_and_no_lift_are_said(kind: str) -> None:
         mined(supports=True).plot(kind=f"{kind}s of all")
 
 
-def test_without_networkx_a_network_says_what_to_do(
-    tea: Release, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_networkx_it_says_what_to_do(tea: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtraError, match=r"figures\]\"; the kind matrix does not$"):
         figure_svg(tea, "network")

@@ -13,13 +13,8 @@ from fim_private.run import outcome
 
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "seed": 1}
 # Of 4,000 baskets with tea 1,000 have nothing else.
-ROWS = (
-    [("tea", "milk")] * 2000
-    + [("tea", "sugar", "milk")] * 1000
-    + [("tea",)] * 1000
-    + [("jam", "toast")] * 5000
-    + [("salt",)] * 30
-)
+ROWS: list[tuple[str, ...]] = [("tea", "milk")] * 2000 + [("tea", "sugar", "milk")] * 1000
+ROWS += [("tea",)] * 1000 + [("jam", "toast")] * 5000 + [("salt",)] * 30
 
 
 def items_of(release: fim.Release) -> list[set[Any]]:
@@ -39,9 +34,8 @@ def test_only_itemsets_with_the_item_come_out() -> None:
 
 
 def test_an_item_that_nobody_has_costs_and_says_the_same_as_one_that_few_have() -> None:
-    rare, absent = (
-        fim.mine(ROWS, with_items=[item], size=2, top=2, **BUDGET) for item in ("salt", "caviar")
-    )
+    asked: Any = {"size": 2, "top": 2, **BUDGET}
+    rare, absent = (fim.mine(ROWS, with_items=[item], **asked) for item in ("salt", "caviar"))
     assert not rare
     assert not absent
     assert rare.cost == absent.cost

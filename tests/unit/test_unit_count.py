@@ -57,9 +57,7 @@ TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
     "rho of picks": (DATA, {"mechanism": "limited-domain", "rho": 0.1}),
     "chosen": (VISITS, {"top": 3, "where": "customer >= 0"}),
 }
-every_composition = pytest.mark.parametrize(
-    ("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED
-)
+every_budget = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED)
 
 
 def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
@@ -88,10 +86,8 @@ def true_units(data: Any, asked: dict[str, Any]) -> int:
     return 700 if "user" in asked else 1400 if data is VISITS else 2000
 
 
-@every_composition
-def test_a_twentieth_of_the_budget_buys_it(
-    data: Any, asked: dict[str, Any], kind: NoiseKind
-) -> None:
+@every_budget
+def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: Any, kind: NoiseKind) -> None:
     release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
     share = share_for(release, "count")
     assert (share.sizes, share.fraction) == ((), TWENTIETH)
@@ -111,9 +107,8 @@ def test_a_twentieth_of_the_budget_buys_it(
 
 @pytest.mark.parametrize(("data", "asked"), TOGETHER.values(), ids=TOGETHER)
 def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) -> None:
-    release, counted = (
-        mined(data, **{**asked, "supports": True, "count": count}) for count in (False, True)
-    )
+    asked = {**asked, "supports": True}
+    release, counted = (mined(data, **asked, count=count) for count in (False, True))
     assert release == counted
     assert "count" not in {share.purpose for share in release.shares}
     assert sum(share.fraction for share in release.shares) == 1
@@ -197,9 +192,7 @@ def test_counts_have_it_too() -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(
-    "asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}], ids=str
-)
+@pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}])
 @pytest.mark.full
 def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     runs, covered = 500, Counter[Any]()

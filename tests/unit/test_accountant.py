@@ -89,8 +89,7 @@ def test_bounded_range_choices_cost_an_eighth_in_zcdp() -> None:
 def test_given_itemsets_cost_in_zcdp_what_their_noise_does(joint_noise: bool) -> None:
     budget = PrivacyBudget(Fraction(1), MILLIONTH)
     plan = plan_of_given(budget, (2,), 50, with_count=True, joint_noise=joint_noise)
-    noise = plan.noise(50)
-    assert noise is not None
+    noise: Any = plan.noise(50)
     count = plan.step("count")
     others = Fraction(0) if count is None else Fraction(count.zcdp.rho)
     assert plan.zcdp == ZcdpCost(noise.rho + others, 0, normal=True)

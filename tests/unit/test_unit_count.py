@@ -88,7 +88,8 @@ def true_units(data: Any, asked: dict[str, Any]) -> int:
 
 @every_budget
 def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: Any, kind: NoiseKind) -> None:
-    release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
+    release: Any = mined(data, **asked)
+    without = mined(data, **asked | {"count": False})
     share = share_for(release, "count")
     assert (share.sizes, share.fraction) == ((), TWENTIETH)
     assert sum(one.fraction for one in release.shares) == 1
@@ -98,8 +99,6 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: Any, kind: NoiseKin
     for name in ("epsilon", "rho", "mu_squared"):
         both = [[getattr(one, name) or 0 for one in r.shares] for r in (release, without)]
         assert sum(both[0]) == sum(both[1])
-    assert release.units is not None
-    assert release.units_interval is not None
     width = noise_bought(release, kind).half_width
     assert release.units_interval == (release.units - width, release.units + width)
     assert abs(release.units - true_units(data, asked)) < 10 * width + 1
@@ -108,17 +107,15 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: Any, kind: NoiseKin
 @pytest.mark.parametrize(("data", "asked"), TOGETHER.values(), ids=TOGETHER)
 def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) -> None:
     asked = {**asked, "supports": True}
+    release: Any
     release, counted = (mined(data, **asked, count=count) for count in (False, True))
     assert release == counted
     assert "count" not in {share.purpose for share in release.shares}
     assert sum(share.fraction for share in release.shares) == 1
-    assert release.units is not None
-    assert release.units_noise is not None
     assert release.has_shares
     spent = share_for(release, "supports")
     mu_squared = spent.mu_squared or (2 * spent.rho if spent.rho else None)
     if release.itemsets:
-        assert release.noise is not None
         assert release.noise.kind is NoiseKind.TWO_NORMALS
         assert release.units_noise == release.noise.number
         if mu_squared:
@@ -170,10 +167,9 @@ def test_under_replace_one_it_is_public_and_costs_nothing() -> None:
 
 def test_counts_have_it_too() -> None:
     for delta in (1e-6, 0):
-        release = fim.count(DATA, [["bread"], ["jam"]], count=True, delta=delta)
+        release: Any = fim.count(DATA, [["bread"], ["jam"]], count=True, delta=delta)
         assert share_for(release, "count").fraction == TWENTIETH
         assert sum(share.fraction for share in release.shares) == 1
-        assert release.noise is not None
         assert release.noise.kind is NoiseKind.LAPLACE
         assert abs((release.units or 0) - 2000) < 500
     given = [[f"item {n}"] for n in range(200)]
@@ -200,7 +196,6 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
         release = fim.count(DATA, list(SUPPORTS), count=True, seed=seed, **asked)
         for itemset in release:
             bounds = release.share_interval_of(itemset)
-            assert bounds is not None
             covered[itemset.items] += bounds[0] <= SUPPORTS[itemset.items] / 2000 <= bounds[1]  # type: ignore[index]
     least = 0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)
     assert min(covered.values()) >= least * runs

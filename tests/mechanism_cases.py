@@ -80,10 +80,7 @@ def slow(
 
 
 def exact_law(
-    mechanism: Any,
-    counts: Mapping[str, int],
-    universe_size: int | None,
-    noise_factor: Fraction = Fraction(1),
+    mechanism: Any, counts: Mapping[str, int], universe_size: Any, noise_factor: Any = Fraction(1)
 ) -> selection_oracles.Law:
     """The law of a mechanism that selection_oracles defines, over named itemsets."""
     known: Any = {"neighbors": str(mechanism.neighbors), "universe_size": universe_size}

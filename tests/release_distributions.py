@@ -416,28 +416,24 @@ def _tight_threshold(picks: Picks, split: selection_oracles.Split, rank: int) ->
 
 
 def divergence(
-    plan: Plan,
-    one: Supports,
-    other: Supports,
-    distribution: Distribution,
-    other_distribution: Distribution,
+    plan: Plan, one: Supports, other: Supports, own: Distribution, others: Distribution
 ) -> Decimal:
     """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set
     O of releases.
 
     A release is the sequence of itemsets and, where the plan says so, the noisy support of each,
-    and the noisy number of units: what is printed is made of these alone. distribution,
-    other_distribution: release_distribution of the two.
+    and the noisy number of units: what is printed is made of these alone. own, others:
+    release_distribution of the two.
     """
     with localcontext(prec=PRECISION):
         factor = decimal(plan.epsilon).exp()
         # the names of items make no difference
         alike: Counter[tuple[Decimal, Decimal, int, int]] = Counter()
-        for picked, chance in distribution.items():
+        for picked, chance in own.items():
             named = [itemset for itemset in picked if itemset is not None] if plan.noises else []
             moved = sum(abs(one[itemset] - other[itemset]) for itemset in named)
             assert moved <= len(named), "no neighbours"
-            alike[chance, other_distribution.get(picked, Decimal(0)), len(named), moved] += 1
+            alike[chance, others.get(picked, Decimal(0)), len(named), moved] += 1
         total = Decimal(0)
         for (chance, other_chance, count, moved), many in alike.items():
             if not other_chance:

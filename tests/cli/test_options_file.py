@@ -204,9 +204,7 @@ TABLES = ["", *(".".join(path) for path in commands()), "budget", "nothing"]
 
 
 @hypothesis.given(table=st.sampled_from(TABLES), key=st.sampled_from(KEYS), value=TOML_VALUES)
-def test_no_file_of_options_makes_a_traceback(
-    tmp_path_factory: pytest.TempPathFactory, table: str, key: str, value: object
-) -> None:
+def test_no_traceback(tmp_path_factory: Any, table: str, key: str, value: object) -> None:
     """Whatever it says, it is taken or refused as wrong."""
     written = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
     if written is None:

@@ -93,9 +93,7 @@ def of_baskets(baskets: Baskets) -> Transactions:
     return replace(of_users([[basket] for basket in baskets]), unit_offsets=None)
 
 
-def by_size(
-    candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)
-) -> list[NDArray[np.int32]]:
+def by_size(candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)) -> list[Any]:
     """Candidates as the kernel wants them: by item numbers, in arrays of one size each."""
     number_of = {item: number for number, item in enumerate(numbering)}
     rows = [sorted(number_of[item] for item in candidate) for candidate in candidates]

@@ -211,9 +211,7 @@ def test_partitions_and_plans_change_nothing(
     ids=["unknown", "catalogue", "sized"],
 )
 @pytest.mark.parametrize("capped", [False, True])
-def test_spectra_are_those_of_one_machine(
-    spark: Any, monkeypatch: pytest.MonkeyPatch, file: Path, universe: Any, capped: bool
-) -> None:
+def test_spectra(spark: Any, monkeypatch: Any, file: Path, universe: Any, capped: bool) -> None:
     """Read in many rounds on Spark, and at once here."""
     from fim_private.counting import source as lazy_levels
     from fim_private.spark import source as spark_counter
@@ -702,9 +700,7 @@ def test_a_view_is_charged_to_all_periods_and_hides_its_number(spark: Any, tmp_p
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
-def test_a_day_is_of_utc_whatever_the_zone_of_the_session(
-    spark: Any, setting: Callable[[str, Any], None], zone: str, tmp_path: Path
-) -> None:
+def test_a_day_is_of_utc_in_any_zone(spark: Any, setting: Any, zone: str, tmp_path: Path) -> None:
     """The last hours of January in UTC are February in Tokyo; times without a zone stay."""
     late = [datetime.datetime(2026, 1, 31, 20), datetime.datetime(2026, 2, 1, 3)]
     kinds = {"zoned": pa.timestamp("us", "UTC"), "plain": pa.timestamp("us")}

@@ -260,9 +260,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
     ],
     ids=str,
 )
-def test_what_is_refused_in_one_line(
-    given: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_refused(given: Any, message: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     PRODUCTS.to_csv("p.csv", index=False)
     PRODUCTS.to_parquet("p.parquet")

@@ -48,12 +48,7 @@ print(json.dumps([read, refused, sorted(lines)]))
 
 
 def outcomes(
-    path: Path,
-    content: bytes,
-    options: dict[str, Any],
-    step: int,
-    masks: list[int],
-    places: list[int] | None = None,
+    path: Path, content: bytes, options: Any, step: int, masks: Any, places: Any = None
 ) -> tuple[int, int]:
     """How many of the damaged files were read, and how many refused, each in one line."""
     path.write_bytes(content)

@@ -229,7 +229,7 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
     one = fim.mine(CORNER_SHOP, **alone)
     assert one.shortfall == 13  # half as much: every support moves the same way
     led = "With 95 % probability, nothing that was left out leads one of these by more than 13"
-    assert one.certainty == f"{AT_RANDOM} {led} baskets."
+    assert one.certainty == (f"{AT_RANDOM} {led} baskets.",)
     [said] = fim.mine(CORNER_SHOP, mechanism="distance").certainty
     assert said == "Nothing that was left out has more support."
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9, **alone)

@@ -104,14 +104,9 @@ def critical_word(rate: Fraction, distance: int, count: int, time: float, factor
 @example(epsilon=TENTH, leaders=1, log_chance=36.6, log_count=0, first=WORD // 2, factor=0.9)
 @example(epsilon=TENTH, leaders=1, log_chance=36.6, log_count=0, first=WORD // 3, factor=0.99)
 def test_select_decides_exactly(
-    make: Any,
-    epsilon: Fraction,
-    leaders: int,
-    log_chance: float,
-    log_count: int,
-    first: int,
+    make: Any, epsilon: Fraction, leaders: int, log_chance: float, log_count: int, first: int,
     factor: float,
-) -> None:
+) -> None:  # fmt: skip
     """Two levels that win about as often."""
     mechanism = make(epsilon, "add-remove")
     count = 10**log_count

@@ -72,9 +72,7 @@ def wide_table(columns: int) -> Grid:
 @pytest.mark.parametrize("width", [26, 40, 60, 80, 120])
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_no_word_is_broken_on_a_terminal_of_any_width(
-    monkeypatch: pytest.MonkeyPatch, width: int, columns: int, ascii_only: bool
-) -> None:
+def test_no_word_is_broken(monkeypatch: Any, width: int, columns: int, ascii_only: bool) -> None:
     if width == 26 and columns > 1:
         width = 30  # rows one by one are indented
     monkeypatch.setenv("COLUMNS", str(width))
@@ -133,9 +131,7 @@ def entered(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("refused", ["stat", "open"])
-def test_what_may_not_be_written_or_searched_fails_at_once(
-    refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_at_once(refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, system = tmp_path / "release.json", getattr(os, refused)
 
     def refuse(asked: Any, *arguments: Any, **options: Any) -> Any:

@@ -90,9 +90,7 @@ def of_candidates(mechanism: Mechanism, scores: list[int], shift: int = 0) -> Ou
 @given(scores=scores_of_two_or_more, shift=st.sampled_from([1, 2, 30, 10**6]))
 @example(scores=[1, 1], shift=1)
 @example(scores=[30, 1, 1, 1, 1], shift=10**6)
-def test_a_mechanism_over_a_public_universe_depends_only_on_differences(
-    mechanism: Mechanism, scores: list[int], shift: int
-) -> None:
+def test_only_differences_matter(mechanism: Mechanism, scores: list[int], shift: int) -> None:
     expected = pytest.approx(of_candidates(mechanism, scores), abs=1e-9)
     assert of_candidates(mechanism, scores, shift) == expected
 

@@ -189,9 +189,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("where", "message"), REFUSED)
 @pytest.mark.every_case
-def test_comparisons_with_another_notation_are_refused_before_anything_is_charged(
-    where: str, message: str, tmp_path: Path
-) -> None:
+def test_comparisons_are_refused_before_a_charge(where: str, message: str, tmp_path: Path) -> None:
     ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=5, delta=1e-2)
     asked = {name: value for name, value in ASKED.items() if name != "seed"}
     for write in ("csv", "parquet", "pandas", "pandas objects"):

@@ -1,7 +1,9 @@
 """A basket has the day of its earliest row, by its own rows; the ledger adds up unit by unit."""
 
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
@@ -95,6 +97,7 @@ def test_which_periods_are_asked_for() -> None:
         ((None, None, "2026-01-01", None), "start and end go together"),
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
         (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),
+        (("month", "2026-W40..2026-W46", None, None, "month of weeks"), "name its ends as months$"),
         (("day", "2020..2026", None, None), "at most 1,000 periods"),
         ((None, 7, None, None), "periods must be names"),
     ],
@@ -536,6 +539,7 @@ def test_one_number_for_a_year(tmp_path: Path) -> None:
     statement = fim.Ledger(path).statement()
     assert statement.spent_of_user.in_words == year
     assert f"A user who buys in all of these periods has {year} in all." in [*statement.notes]
+    assert statement.to_dict()["of_user"] == statement.spent_of_user.to_dict()
     # a user for good: at the δ of the ledger, which every release repeats
     del asked["per"]
     ledger = fim.Ledger.create(tmp_path / "good", epsilon=3, delta=1e-5, unit="user")
@@ -545,6 +549,41 @@ def test_one_number_for_a_year(tmp_path: Path) -> None:
     assert spent.delta == Fraction(1, 10**5)
     assert f"Together these 2 releases spend {spent.in_words}" in trend_page(named(releases))
     assert ledger.statement().to_dict()["together"] == spent.to_dict()
+
+
+def test_a_query_may_cut_a_basket_and_a_user_is_as_many_units_as_periods(tmp_path: Path) -> None:
+    """The page and the ledger say the same of what a query chose, and of a user in all periods."""
+    rows = [
+        {"id": f"{who} {month}", "day": f"2026-{month:02}-15", "who": f"{who}", "what": "tea"}
+        for who in range(200)
+        for month in (1, 2)
+    ]
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        pd.DataFrame(rows).to_sql("rows", shop)
+    asked: Any = CALENDAR | {"query": "SELECT * FROM rows", "size": 1, "count": True, "epsilon": 1}
+    asked |= {"data": f"sqlite:///{tmp_path / 'shop.db'}", "delta": 1e-9, "dataset": "shop"}
+    of_baskets = asked | {"user": None}
+    ledger = fim.Ledger.create(tmp_path / "baskets", epsilon=3, delta=1e-5)
+    releases = [
+        fim.mine(period=f"2026-{month:02}", ledger=ledger, **of_baskets) for month in (1, 2)
+    ]
+    both = ledger.statement().together
+    assert both.epsilon > releases[0].charged.spent.epsilon  # type: ignore[union-attr]
+    assert f"Together these 2 releases spend {both.in_words} of" in trend_page(named(releases))
+    cases = {
+        ("month", "2024..2026"): (36, "all months of 2024..2026"),
+        ("month", None): (12, "all months of a year"),
+        ("week", None): (53, "all weeks of a year"),
+    }
+    for (per, period), (units, where) in cases.items():
+        path = tmp_path / f"{per} {period}"
+        with fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="user", per=per) as ledger:
+            release = fim.mine(per=per, period=period, ledger=ledger, **asked)
+            [entry] = ledger.entries
+            assert entry.adds_up == release.adds_up
+            assert entry.adds_up["rho"] == units**2 * entry.sums["rho"]
+            said = ledger.statement().spent_of_user.in_words
+        assert f"A user who buys in {where} has {said} in all." in release.guarantee
 
 
 def test_a_week_in_two_months_costs_a_customer_four_times_the_rho(tmp_path: Path) -> None:
@@ -559,6 +598,10 @@ def test_a_week_in_two_months_costs_a_customer_four_times_the_rho(tmp_path: Path
     assert (entry.sums["rho"], entry.adds_up["rho"]) == (Fraction("0.03"), Fraction("0.12"))
     names = entry.adds_up["zcdp_delta"] / entry.sums["zcdp_delta"]
     assert 1.5 < names < 10
+    # an entry of an earlier version does not say: it counts as what is private by its ε
+    earlier = replace(entry, of_user=None).adds_up
+    assert earlier["epsilon"] == entry.adds_up["epsilon"] == 2 * entry.cost.epsilon
+    assert earlier["rho"] == earlier["epsilon"] ** 2 / 2 > entry.adds_up["rho"]
     [within] = (fim.mine(pd.DataFrame(rows), period="2026-W15", seed=1, **asked).adds_up["rho"],)
     assert within == Fraction("0.03")
     # a selection by ε: (kε, δ (e^{kε} - 1) / (e^ε - 1))

@@ -568,7 +568,7 @@ def test_a_query_may_cut_a_basket_and_a_user_is_as_many_units_as_periods(tmp_pat
         fim.mine(period=f"2026-{month:02}", ledger=ledger, **of_baskets) for month in (1, 2)
     ]
     both = ledger.statement().together
-    assert both.epsilon > releases[0].charged.spent.epsilon  # type: ignore[union-attr]
+    assert both.epsilon > releases[0].charged.spent.epsilon
     assert f"Together these 2 releases spend {both.in_words} of" in trend_page(named(releases))
     cases = {
         ("month", "2024..2026"): (36, "all months of 2024..2026"),

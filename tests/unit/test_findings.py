@@ -178,11 +178,8 @@ def test_recconcave_is_the_best_nowhere_and_stability_beats_alphasplit() -> None
 
 
 def test_ours_counts_fastest_but_for_one_contest_with_rust() -> None:
-    questions = (
-        "all_nonzero_supports",
-        "minimum_support",
-        "top_1_000_threshold_given_to_peers_only",
-    )
+    third = "top_1_000_threshold_given_to_peers_only"
+    questions = ("all_nonzero_supports", "minimum_support", third)
     for question in questions:
         contests = rows(f"counting_{question}")
         assert len(contests) == 12
@@ -213,10 +210,8 @@ def test_tables_are_published_in_the_place_of_those_before(tmp_path: Path) -> No
     assert sorted(path.stem for path in tmp_path.glob("*_*.csv")) == ["first_less", "second_x"]
     assert (tmp_path / "first_less.csv").read_text() == 'way,n|m\n"local, 1",12345\nother,\n'
     assert [row["question"] for row in read_rows(tmp_path, "studies")] == ["Who now?", "What?"]
-    assert file_names("first", "Price of δ's", 2) == [
-        "first_price_of_deltas",
-        "first_price_of_deltas_2",
-    ]
+    named = ["first_price_of_deltas", "first_price_of_deltas_2"]
+    assert file_names("first", "Price of δ's", 2) == named
     mark = "{{first_less | way==local, 1 | n|m}} {{most first_less | * | n|m | .0f}}"
     assert filled(mark, tmp_path) == "12,345 12345"
     with pytest.raises(ValueError, match="2 rows, not one"):

@@ -2,12 +2,12 @@
 
 import gzip
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from patience import python
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
@@ -22,9 +22,7 @@ FILES = ("sales.csv.gz", "catalogue.csv", "pairs.csv")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     script = REPOSITORY / "scripts" / "make_examples.py"
-    subprocess.run(
-        [sys.executable, str(script), "--output", str(folder)], check=True, capture_output=True
-    )
+    python(script, "--output", folder)
     return folder
 
 

@@ -99,6 +99,9 @@ class View:
         held: the unit and the place (the cell's number), each pair of them once.
         weights: (most + 1,) the weight of each cell of a unit that holds so many in all.
         """
+        if (weights[1:] == 1).all():  # the units themselves are counted
+            by_place = held.group_by("place").aggregate(value=_.count())
+            return self.session.vector(by_place, cells, dry=self.units)
         uploaded = {"total": np.arange(len(weights)), "weight": weights.astype(np.float64)}
         table = self.session.upload(uploaded, "weights")
         totals = held.group_by("unit").aggregate(total=_.count()).inner_join(table, "total")
@@ -120,7 +123,10 @@ class View:
     def level_sums(self, scale: int, most: int) -> Int64:
         """Return the level sum of each item; see `ItemSource.level_sums`."""
         held = self.unit_items.rename(place="item")
-        counted = held.group_by("unit").aggregate(items=_.count(), total=_TIMES)
+        total = _.count()
+        if self.by_user:
+            total = _TIMES
+        counted = held.group_by("unit").aggregate(items=_.count(), total=total)
         counted = self.session.keep(counted, "totals")
         # Only units with more items are put in order, since that takes long.
         long = held.semi_join(counted.filter(_.items > most), "unit")
@@ -200,9 +206,9 @@ class _CandidateCounts:
             pairs = pairs.group_by("unit", "place").aggregate(times=_TIMES, total=_.total.max())
         if view.by_user:
             pairs = _with_level_weights(pairs, scale)
-        sums = view.summed(pairs, items * items, scale).reshape(items, items)
+        sums = view.summed(pairs, items * (items - 1) // 2, scale)
         view.session.drop(rows)
-        return sums[np.tril_indices(items, -1)]
+        return sums
 
     def level_sums(self, sets: Int32, scale: int) -> Int64:
         held = self._held([sets])
@@ -227,10 +233,16 @@ class _CandidateCounts:
 
     @property
     def _rows(self) -> Table:
-        """The baskets, or united users, that may contain candidates: unit, basket, item, times."""
+        """The baskets, or united users, that may contain candidates: unit, basket, item, times.
+
+        Also pairs_before, the number of pairs of items that are before this one: the pair with
+        that item k has the number pairs_before + k.
+        """
+        rows = self.view.entries.mutate(times=_ONE)
         if self.view.together:
-            return self.view.unit_items.mutate(basket=_.unit)
-        return self.view.entries.mutate(times=_ONE)
+            rows = self.view.unit_items.mutate(basket=_.unit)
+        item = rows.item.cast("int64")
+        return rows.mutate(pairs_before=(item * (item - 1) / 2).cast("int64"))
 
     @property
     def _pair_totals(self) -> Table:
@@ -289,7 +301,7 @@ class _CandidateCounts:
         if candidates.shape[1] == 1:
             columns = {"item": candidates[:, 0], **columns}
         else:
-            columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
+            columns["pair"] = sets[:, 1] * (sets[:, 1] - 1) // 2 + sets[:, 0]
             key, baskets = "pair", self._pairs(rows).rename(pair="place")
         baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
         for place in beyond_pair:
@@ -305,10 +317,12 @@ class _CandidateCounts:
         """
         first, second = rows, rows.view()
         in_one_basket = [first.basket == second.basket, first.item < second.item]
-        others = [first[name] for name in first.columns if name not in ("item", "times")]
+        own = ("item", "times", "pairs_before")
+        others = [first[name] for name in first.columns if name not in own]
         # A pair has one number. Otherwise candidates could be joined to one of its items first,
-        # which takes far longer.
-        pair = second.item.cast("int64") * self.view.count + first.item
+        # which takes far longer. Pairs of frequent items have the low numbers, so that most sums
+        # are near each other in memory.
+        pair = second.pairs_before + first.item
         times = ibis.least(first.times, second.times)
         return first.inner_join(second, in_one_basket).select(*others, place=pair, times=times)
 

@@ -233,16 +233,10 @@ class _CandidateCounts:
 
     @property
     def _rows(self) -> Table:
-        """The baskets, or united users, that may contain candidates: unit, basket, item, times.
-
-        Also pairs_before, the number of pairs of items that are before this one: the pair with
-        that item k has the number pairs_before + k.
-        """
-        rows = self.view.entries.mutate(times=_ONE)
+        """The baskets, or united users, that may contain candidates: unit, basket, item, times."""
         if self.view.together:
-            rows = self.view.unit_items.mutate(basket=_.unit)
-        item = rows.item.cast("int64")
-        return rows.mutate(pairs_before=(item * (item - 1) / 2).cast("int64"))
+            return self.view.unit_items.mutate(basket=_.unit)
+        return self.view.entries.mutate(times=_ONE)
 
     @property
     def _pair_totals(self) -> Table:
@@ -315,13 +309,14 @@ class _CandidateCounts:
 
         The other columns of the rows come along.
         """
-        first, second = rows, rows.view()
+        item = _.item.cast("int64")
+        # A pair has one number, which is this and its smaller item: the more frequent its items,
+        # the lower it is, so most sums are near each other in memory. Without numbers candidates
+        # could be joined to one of their items first, which takes far longer.
+        pairs_before = (item * (item - 1) / 2).cast("int64")
+        first, second = rows, rows.view().mutate(pairs_before=pairs_before)
         in_one_basket = [first.basket == second.basket, first.item < second.item]
-        own = ("item", "times", "pairs_before")
-        others = [first[name] for name in first.columns if name not in own]
-        # A pair has one number. Otherwise candidates could be joined to one of its items first,
-        # which takes far longer. Pairs of frequent items have the low numbers, so that most sums
-        # are near each other in memory.
+        others = [first[name] for name in first.columns if name not in ("item", "times")]
         pair = second.pairs_before + first.item
         times = ibis.least(first.times, second.times)
         return first.inner_join(second, in_one_basket).select(*others, place=pair, times=times)

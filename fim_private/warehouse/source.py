@@ -314,12 +314,12 @@ class _CandidateCounts:
         # the lower it is, so most sums are near each other in memory. Without numbers candidates
         # could be joined to one of their items first, which takes far longer.
         pairs_before = (item * (item - 1) / 2).cast("int64")
-        first, second = rows, rows.view().mutate(pairs_before=pairs_before)
-        in_one_basket = [first.basket == second.basket, first.item < second.item]
-        others = [first[name] for name in first.columns if name not in ("item", "times")]
-        pair = second.pairs_before + first.item
-        times = ibis.least(first.times, second.times)
-        return first.inner_join(second, in_one_basket).select(*others, place=pair, times=times)
+        larger, smaller = rows.mutate(pairs_before=pairs_before), rows.view()
+        in_one_basket = [larger.basket == smaller.basket, larger.item > smaller.item]
+        others = [larger[name] for name in rows.columns if name not in ("item", "times")]
+        pair = larger.pairs_before + smaller.item
+        times = ibis.least(larger.times, smaller.times)
+        return larger.inner_join(smaller, in_one_basket).select(*others, place=pair, times=times)
 
 
 @dataclass(frozen=True)

@@ -596,137 +596,137 @@ INNER JOIN (
   ON `t3`.`unit` = `t7`.`unit`;
 
 SELECT
-  `t7`.`place`,
-  CAST(TRUNC(SUM(`t7`.`weight`)) AS INT64) AS `value`
+  `t6`.`place`,
+  CAST(TRUNC(SUM(`t6`.`weight`)) AS INT64) AS `value`
 FROM (
   SELECT
-    `t6`.`unit`,
-    `t6`.`basket`,
-    `t6`.`total`,
-    `t6`.`place`,
-    `t6`.`times`,
+    `t5`.`unit`,
+    `t5`.`basket`,
+    `t5`.`total`,
+    `t5`.`place`,
+    `t5`.`times`,
     CAST(CASE
       WHEN (
-        `t6`.`root` * `t6`.`root` * `t6`.`total`
-      ) <= `t6`.`square`
-      THEN `t6`.`root`
+        `t5`.`root` * `t5`.`root` * `t5`.`total`
+      ) <= `t5`.`square`
+      THEN `t5`.`root`
       WHEN (
         (
-          `t6`.`root` - 1
+          `t5`.`root` - 1
         ) * (
-          `t6`.`root` - 1
-        ) * `t6`.`total`
-      ) <= `t6`.`square`
-      THEN `t6`.`root` - 1
+          `t5`.`root` - 1
+        ) * `t5`.`total`
+      ) <= `t5`.`square`
+      THEN `t5`.`root` - 1
       ELSE 0
     END AS FLOAT64) AS `weight`
   FROM (
     SELECT
-      `t5`.`unit`,
-      `t5`.`basket`,
-      `t5`.`total`,
-      `t5`.`place`,
-      `t5`.`times`,
-      `t5`.`times` * 4294967296 AS `square`,
-      CAST(ROUND(SQRT(ieee_divide(`t5`.`times` * 4294967296, `t5`.`total`)), 0) AS INT64) AS `root`
+      `t4`.`unit`,
+      `t4`.`basket`,
+      `t4`.`total`,
+      `t4`.`place`,
+      `t4`.`times`,
+      `t4`.`times` * 4294967296 AS `square`,
+      CAST(ROUND(SQRT(ieee_divide(`t4`.`times` * 4294967296, `t4`.`total`)), 0) AS INT64) AS `root`
     FROM (
       SELECT
-        `t1`.`unit`,
-        `t1`.`basket`,
-        `t1`.`total`,
-        `t4`.`pairs_before` + `t1`.`item` AS `place`,
-        LEAST(`t1`.`times`, `t4`.`times`) AS `times`
-      FROM `fim_rows` AS `t1`
-      INNER JOIN (
+        `t3`.`unit`,
+        `t3`.`basket`,
+        `t3`.`total`,
+        `t3`.`pairs_before` + `t1`.`item` AS `place`,
+        LEAST(`t3`.`times`, `t1`.`times`) AS `times`
+      FROM (
         SELECT
-          `t2`.`unit`,
-          `t2`.`item`,
-          `t2`.`times`,
-          `t2`.`basket`,
-          `t2`.`total`,
+          `t0`.`unit`,
+          `t0`.`item`,
+          `t0`.`times`,
+          `t0`.`basket`,
+          `t0`.`total`,
           CAST(TRUNC(
-            ieee_divide(CAST(`t2`.`item` AS INT64) * (
-              CAST(`t2`.`item` AS INT64) - 1
+            ieee_divide(CAST(`t0`.`item` AS INT64) * (
+              CAST(`t0`.`item` AS INT64) - 1
             ), 2)
           ) AS INT64) AS `pairs_before`
-        FROM `fim_rows` AS `t2`
-      ) AS `t4`
-        ON `t1`.`basket` = `t4`.`basket` AND `t1`.`item` < `t4`.`item`
-    ) AS `t5`
-  ) AS `t6`
-) AS `t7`
+        FROM `fim_rows` AS `t0`
+      ) AS `t3`
+      INNER JOIN `fim_rows` AS `t1`
+        ON `t3`.`basket` = `t1`.`basket` AND `t3`.`item` > `t1`.`item`
+    ) AS `t4`
+  ) AS `t5`
+) AS `t6`
 GROUP BY
   1;
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  `t15`.`unit`,
-  `t15`.`place`,
-  `t15`.`times`
+  `t14`.`unit`,
+  `t14`.`place`,
+  `t14`.`times`
 FROM (
   SELECT
-    `t14`.*
+    `t13`.*
     EXCEPT (`more`)
   FROM (
     SELECT
-      `t13`.`unit`,
-      `t13`.`basket`,
-      `t13`.`pair`,
-      LEAST(`t13`.`times`, `t13`.`more`) AS `times`,
-      `t13`.`i2`,
-      `t13`.`place`,
-      `t13`.`more`
+      `t12`.`unit`,
+      `t12`.`basket`,
+      `t12`.`pair`,
+      LEAST(`t12`.`times`, `t12`.`more`) AS `times`,
+      `t12`.`i2`,
+      `t12`.`place`,
+      `t12`.`more`
     FROM (
       SELECT
-        `t12`.`unit`,
-        `t12`.`basket`,
-        `t12`.`pair`,
-        `t12`.`times`,
+        `t11`.`unit`,
+        `t11`.`basket`,
+        `t11`.`pair`,
+        `t11`.`times`,
         `t2`.`i2`,
         `t2`.`place`,
-        `t7`.`more`
+        `t6`.`more`
       FROM (
         SELECT
-          `t10`.`unit`,
-          `t10`.`basket`,
-          `t10`.`place` AS `pair`,
-          `t10`.`times`
+          `t9`.`unit`,
+          `t9`.`basket`,
+          `t9`.`place` AS `pair`,
+          `t9`.`times`
         FROM (
           SELECT
-            `t3`.`unit`,
-            `t3`.`basket`,
-            `t9`.`pairs_before` + `t3`.`item` AS `place`,
-            LEAST(`t3`.`times`, `t9`.`times`) AS `times`
-          FROM `fim_rows` AS `t3`
-          INNER JOIN (
+            `t8`.`unit`,
+            `t8`.`basket`,
+            `t8`.`pairs_before` + `t4`.`item` AS `place`,
+            LEAST(`t8`.`times`, `t4`.`times`) AS `times`
+          FROM (
             SELECT
-              `t5`.`unit`,
-              `t5`.`item`,
-              `t5`.`times`,
-              `t5`.`basket`,
+              `t1`.`unit`,
+              `t1`.`item`,
+              `t1`.`times`,
+              `t1`.`basket`,
               CAST(TRUNC(
-                ieee_divide(CAST(`t5`.`item` AS INT64) * (
-                  CAST(`t5`.`item` AS INT64) - 1
+                ieee_divide(CAST(`t1`.`item` AS INT64) * (
+                  CAST(`t1`.`item` AS INT64) - 1
                 ), 2)
               ) AS INT64) AS `pairs_before`
-            FROM `fim_rows` AS `t5`
-          ) AS `t9`
-            ON `t3`.`basket` = `t9`.`basket` AND `t3`.`item` < `t9`.`item`
-        ) AS `t10`
-      ) AS `t12`
+            FROM `fim_rows` AS `t1`
+          ) AS `t8`
+          INNER JOIN `fim_rows` AS `t4`
+            ON `t8`.`basket` = `t4`.`basket` AND `t8`.`item` > `t4`.`item`
+        ) AS `t9`
+      ) AS `t11`
       INNER JOIN `fim_candidates` AS `t2`
-        ON `t12`.`pair` = `t2`.`pair`
+        ON `t11`.`pair` = `t2`.`pair`
       INNER JOIN (
         SELECT
-          `t4`.`basket`,
-          `t4`.`times` AS `more`,
-          `t4`.`item` AS `i2`
-        FROM `fim_rows` AS `t4`
-      ) AS `t7`
-        ON `t12`.`basket` = `t7`.`basket` AND `t2`.`i2` = `t7`.`i2`
-    ) AS `t13`
-  ) AS `t14`
-) AS `t15`;
+          `t3`.`basket`,
+          `t3`.`times` AS `more`,
+          `t3`.`item` AS `i2`
+        FROM `fim_rows` AS `t3`
+      ) AS `t6`
+        ON `t11`.`basket` = `t6`.`basket` AND `t2`.`i2` = `t6`.`i2`
+    ) AS `t12`
+  ) AS `t13`
+) AS `t14`;
 
 SELECT
   `t9`.`place`,
@@ -865,114 +865,114 @@ SELECT
   *
 FROM (
   SELECT
-    `t19`.`unit`,
+    `t16`.`unit`,
     `t3`.`place`,
-    `t19`.`times`
+    `t16`.`times`
   FROM (
     SELECT
-      `t15`.`unit`,
-      `t15`.`basket`,
-      `t15`.`place` AS `pair`,
-      `t15`.`times`
+      `t12`.`unit`,
+      `t12`.`basket`,
+      `t12`.`place` AS `pair`,
+      `t12`.`times`
     FROM (
       SELECT
-        `t4`.`unit`,
-        `t4`.`basket`,
-        `t13`.`pairs_before` + `t4`.`item` AS `place`,
-        LEAST(`t4`.`times`, `t13`.`times`) AS `times`
-      FROM `fim_rows` AS `t4`
-      INNER JOIN (
+        `t11`.`unit`,
+        `t11`.`basket`,
+        `t11`.`pairs_before` + `t4`.`item` AS `place`,
+        LEAST(`t11`.`times`, `t4`.`times`) AS `times`
+      FROM (
         SELECT
-          `t5`.`unit`,
-          `t5`.`item`,
-          `t5`.`times`,
-          `t5`.`basket`,
+          `t1`.`unit`,
+          `t1`.`item`,
+          `t1`.`times`,
+          `t1`.`basket`,
           CAST(TRUNC(
-            ieee_divide(CAST(`t5`.`item` AS INT64) * (
-              CAST(`t5`.`item` AS INT64) - 1
+            ieee_divide(CAST(`t1`.`item` AS INT64) * (
+              CAST(`t1`.`item` AS INT64) - 1
             ), 2)
           ) AS INT64) AS `pairs_before`
-        FROM `fim_rows` AS `t5`
-      ) AS `t13`
-        ON `t4`.`basket` = `t13`.`basket` AND `t4`.`item` < `t13`.`item`
-    ) AS `t15`
-  ) AS `t19`
+        FROM `fim_rows` AS `t1`
+      ) AS `t11`
+      INNER JOIN `fim_rows` AS `t4`
+        ON `t11`.`basket` = `t4`.`basket` AND `t11`.`item` > `t4`.`item`
+    ) AS `t12`
+  ) AS `t16`
   INNER JOIN `fim_candidates` AS `t3`
-    ON `t19`.`pair` = `t3`.`pair`
-) AS `t21`
+    ON `t16`.`pair` = `t3`.`pair`
+) AS `t18`
 UNION ALL
 SELECT
   *
 FROM (
   SELECT
-    `t24`.`unit`,
-    `t24`.`place`,
-    `t24`.`times`
+    `t21`.`unit`,
+    `t21`.`place`,
+    `t21`.`times`
   FROM (
     SELECT
-      `t23`.*
+      `t20`.*
       EXCEPT (`more`)
     FROM (
       SELECT
-        `t22`.`unit`,
-        `t22`.`basket`,
-        `t22`.`pair`,
-        LEAST(`t22`.`times`, `t22`.`more`) AS `times`,
-        `t22`.`i2`,
-        `t22`.`place`,
-        `t22`.`more`
+        `t19`.`unit`,
+        `t19`.`basket`,
+        `t19`.`pair`,
+        LEAST(`t19`.`times`, `t19`.`more`) AS `times`,
+        `t19`.`i2`,
+        `t19`.`place`,
+        `t19`.`more`
       FROM (
         SELECT
-          `t20`.`unit`,
-          `t20`.`basket`,
-          `t20`.`pair`,
-          `t20`.`times`,
-          `t8`.`i2`,
-          `t8`.`place`,
-          `t10`.`more`
+          `t17`.`unit`,
+          `t17`.`basket`,
+          `t17`.`pair`,
+          `t17`.`times`,
+          `t7`.`i2`,
+          `t7`.`place`,
+          `t9`.`more`
         FROM (
           SELECT
-            `t16`.`unit`,
-            `t16`.`basket`,
-            `t16`.`place` AS `pair`,
-            `t16`.`times`
+            `t13`.`unit`,
+            `t13`.`basket`,
+            `t13`.`place` AS `pair`,
+            `t13`.`times`
           FROM (
             SELECT
-              `t4`.`unit`,
-              `t4`.`basket`,
-              `t14`.`pairs_before` + `t4`.`item` AS `place`,
-              LEAST(`t4`.`times`, `t14`.`times`) AS `times`
-            FROM `fim_rows` AS `t4`
-            INNER JOIN (
+              `t11`.`unit`,
+              `t11`.`basket`,
+              `t11`.`pairs_before` + `t6`.`item` AS `place`,
+              LEAST(`t11`.`times`, `t6`.`times`) AS `times`
+            FROM (
               SELECT
-                `t7`.`unit`,
-                `t7`.`item`,
-                `t7`.`times`,
-                `t7`.`basket`,
+                `t1`.`unit`,
+                `t1`.`item`,
+                `t1`.`times`,
+                `t1`.`basket`,
                 CAST(TRUNC(
-                  ieee_divide(CAST(`t7`.`item` AS INT64) * (
-                    CAST(`t7`.`item` AS INT64) - 1
+                  ieee_divide(CAST(`t1`.`item` AS INT64) * (
+                    CAST(`t1`.`item` AS INT64) - 1
                   ), 2)
                 ) AS INT64) AS `pairs_before`
-              FROM `fim_rows` AS `t7`
-            ) AS `t14`
-              ON `t4`.`basket` = `t14`.`basket` AND `t4`.`item` < `t14`.`item`
-          ) AS `t16`
-        ) AS `t20`
-        INNER JOIN `fim_candidates` AS `t8`
-          ON `t20`.`pair` = `t8`.`pair`
+              FROM `fim_rows` AS `t1`
+            ) AS `t11`
+            INNER JOIN `fim_rows` AS `t6`
+              ON `t11`.`basket` = `t6`.`basket` AND `t11`.`item` > `t6`.`item`
+          ) AS `t13`
+        ) AS `t17`
+        INNER JOIN `fim_candidates` AS `t7`
+          ON `t17`.`pair` = `t7`.`pair`
         INNER JOIN (
           SELECT
-            `t6`.`basket`,
-            `t6`.`times` AS `more`,
-            `t6`.`item` AS `i2`
-          FROM `fim_rows` AS `t6`
-        ) AS `t10`
-          ON `t20`.`basket` = `t10`.`basket` AND `t8`.`i2` = `t10`.`i2`
-      ) AS `t22`
-    ) AS `t23`
-  ) AS `t24`
-) AS `t25`;
+            `t5`.`basket`,
+            `t5`.`times` AS `more`,
+            `t5`.`item` AS `i2`
+          FROM `fim_rows` AS `t5`
+        ) AS `t9`
+          ON `t17`.`basket` = `t9`.`basket` AND `t7`.`i2` = `t9`.`i2`
+      ) AS `t19`
+    ) AS `t20`
+  ) AS `t21`
+) AS `t22`;
 
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
@@ -1057,40 +1057,40 @@ WHERE
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  `t9`.`unit`,
+  `t8`.`unit`,
   `t2`.`place`,
-  `t9`.`times`
+  `t8`.`times`
 FROM (
   SELECT
-    `t7`.`unit`,
-    `t7`.`basket`,
-    `t7`.`place` AS `pair`,
-    `t7`.`times`
+    `t6`.`unit`,
+    `t6`.`basket`,
+    `t6`.`place` AS `pair`,
+    `t6`.`times`
   FROM (
     SELECT
-      `t3`.`unit`,
-      `t3`.`basket`,
-      `t6`.`pairs_before` + `t3`.`item` AS `place`,
-      LEAST(`t3`.`times`, `t6`.`times`) AS `times`
-    FROM `fim_rows` AS `t3`
-    INNER JOIN (
+      `t5`.`unit`,
+      `t5`.`basket`,
+      `t5`.`pairs_before` + `t3`.`item` AS `place`,
+      LEAST(`t5`.`times`, `t3`.`times`) AS `times`
+    FROM (
       SELECT
-        `t4`.`unit`,
-        `t4`.`item`,
-        `t4`.`times`,
-        `t4`.`basket`,
+        `t1`.`unit`,
+        `t1`.`item`,
+        `t1`.`times`,
+        `t1`.`basket`,
         CAST(TRUNC(
-          ieee_divide(CAST(`t4`.`item` AS INT64) * (
-            CAST(`t4`.`item` AS INT64) - 1
+          ieee_divide(CAST(`t1`.`item` AS INT64) * (
+            CAST(`t1`.`item` AS INT64) - 1
           ), 2)
         ) AS INT64) AS `pairs_before`
-      FROM `fim_rows` AS `t4`
-    ) AS `t6`
-      ON `t3`.`basket` = `t6`.`basket` AND `t3`.`item` < `t6`.`item`
-  ) AS `t7`
-) AS `t9`
+      FROM `fim_rows` AS `t1`
+    ) AS `t5`
+    INNER JOIN `fim_rows` AS `t3`
+      ON `t5`.`basket` = `t3`.`basket` AND `t5`.`item` > `t3`.`item`
+  ) AS `t6`
+) AS `t8`
 INNER JOIN `fim_candidates` AS `t2`
-  ON `t9`.`pair` = `t2`.`pair`;
+  ON `t8`.`pair` = `t2`.`pair`;
 
 -- fim_places is uploaded: place, new
 

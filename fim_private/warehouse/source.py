@@ -99,9 +99,8 @@ class View:
         held: the unit and the place (the cell's number), each pair of them once.
         weights: (most + 1,) the weight of each cell of a unit that holds so many in all.
         """
-        if (weights[1:] == 1).all():  # the units themselves are counted
-            by_place = held.group_by("place").aggregate(value=_.count())
-            return self.session.vector(by_place, cells, dry=self.units)
+        if (weights[1:] == 1).all():  # then no unit's total is needed
+            return self.summed(held.mutate(weight=_ONE), cells, 1)
         uploaded = {"total": np.arange(len(weights)), "weight": weights.astype(np.float64)}
         table = self.session.upload(uploaded, "weights")
         totals = held.group_by("unit").aggregate(total=_.count()).inner_join(table, "total")
@@ -110,7 +109,8 @@ class View:
     def summed(self, weighted: Table, cells: int, most: int) -> Int64:
         """Return the sum of the weights, at most ``most`` each, at each place: (cells,).
 
-        The weights are floats, which are added faster, and exactly as long as a sum is below 2^53.
+        Weights that differ are floats, which are added faster, and exactly as long as a sum is
+        below 2^53.
         """
         by_place = weighted.group_by("place").aggregate(value=_.weight.sum().cast("int64"))
         return self.session.vector(by_place, cells, dry=most * self.units)
@@ -123,10 +123,7 @@ class View:
     def level_sums(self, scale: int, most: int) -> Int64:
         """Return the level sum of each item; see `ItemSource.level_sums`."""
         held = self.unit_items.rename(place="item")
-        total = _.count()
-        if self.by_user:
-            total = _TIMES
-        counted = held.group_by("unit").aggregate(items=_.count(), total=total)
+        counted = held.group_by("unit").aggregate(items=_.count(), total=_TIMES)
         counted = self.session.keep(counted, "totals")
         # Only units with more items are put in order, since that takes long.
         long = held.semi_join(counted.filter(_.items > most), "unit")

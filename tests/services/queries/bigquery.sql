@@ -997,11 +997,12 @@ FROM (
 
 SELECT
   `t1`.`place`,
-  COUNT(*) AS `value`
+  SUM(`t1`.`weight`) AS `value`
 FROM (
   SELECT
     `t0`.`unit`,
-    `t0`.`item` AS `place`
+    `t0`.`item` AS `place`,
+    1 AS `weight`
   FROM `fim_times` AS `t0`
 ) AS `t1`
 GROUP BY
@@ -1095,17 +1096,24 @@ INNER JOIN `fim_candidates` AS `t2`
 -- fim_places is uploaded: place, new
 
 SELECT
-  `t4`.`place`,
-  COUNT(*) AS `value`
+  `t5`.`place`,
+  SUM(`t5`.`weight`) AS `value`
 FROM (
   SELECT
-    `t2`.`unit`,
-    `t2`.`times`,
-    `t3`.`new` AS `place`
-  FROM `fim_held` AS `t2`
-  INNER JOIN `fim_places` AS `t3`
-    ON `t2`.`place` = `t3`.`place`
-) AS `t4`
+    `t4`.`unit`,
+    `t4`.`times`,
+    `t4`.`place`,
+    1 AS `weight`
+  FROM (
+    SELECT
+      `t2`.`unit`,
+      `t2`.`times`,
+      `t3`.`new` AS `place`
+    FROM `fim_held` AS `t2`
+    INNER JOIN `fim_places` AS `t3`
+      ON `t2`.`place` = `t3`.`place`
+  ) AS `t4`
+) AS `t5`
 GROUP BY
   1;
 

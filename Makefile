@@ -12,7 +12,7 @@ KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_priv
 EDITABLE = rm -f fim_private/*/*.so && $(PIP) --editable
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format release benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
+.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format release container benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,7 +58,10 @@ format: .venv/installed-lint ## Format the code and sort the imports
 release: .venv/installed-release ## Make the source distribution and the wheel, try both in empty environments, and print what is left to do; HOME_URL=https://... fills in the public address
 	$(BIN)/python scripts/make_release.py --home-url '$(HOME_URL)'
 
-benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (two to three hours on two cores; may be interrupted)
+container: .venv/bin/python ## Build the container by podman or docker; where neither runs, run the steps of the Containerfile
+	$(BIN)/python scripts/make_container.py
+
+benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/data and docs/benchmarks.md (two to three hours on two cores; may be interrupted)
 	$(BIN)/python -m benchmarks.paper.worked_examples
 	$(BIN)/python -m benchmarks.paper.corollary1
 	$(BIN)/python -m benchmarks.paper.pac_learning
@@ -84,7 +87,7 @@ benchmark-speed: .venv/installed ## Time reading and whole commands on this mach
 	$(BIN)/python -m benchmarks.counting.reading
 
 benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
-	$(BIN)/python -m benchmarks.counting.compare --large --document docs/counting.md
+	$(BIN)/python -m benchmarks.counting.compare --large --docs docs
 
 corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py

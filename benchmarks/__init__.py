@@ -17,5 +17,6 @@ counting  Speed: counting against every other tool, reading, whole commands. Nee
 tuning    What the study of validation is made of.
 validation  A study: parameters chosen privately, in the ways of Chaudhuri and Vinterbo (2013) and
             since.
-page      Writes docs/benchmarks.md from the JSON of the studies.
+page      Writes docs/data from the JSON of the studies, and docs/benchmarks.md from docs/data.
+findings  The text of docs/benchmarks.md and docs/counting.md, with marks for what the tables say.
 """

@@ -1,21 +1,24 @@
-"""docs/benchmarks.md from the JSON of the studies: nothing on the page is written by hand.
+"""docs/data from the JSON of the studies, and docs/benchmarks.md from docs/data.
 
-python -m benchmarks.page --results build/benchmarks --document docs/benchmarks.md
+    python -m benchmarks.page --results build/benchmarks [--only customers,warehouse]
+    python -m benchmarks.page --from-tables
+
+The text of the page is benchmarks/findings/benchmarks.md, and its figures are those of the tables
+(benchmarks/frame/published.py). So look at its words whenever a study was run again;
+docs/counting.md is filled in with it.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import validation
 from benchmarks.frame.command_line import OneLineParser
-from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, write_text
-from benchmarks.frame.study import Results, Study, draw_figure, markdown, read
-from benchmarks.frame.tables import table_lines
+from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT
+from benchmarks.frame.published import circumstances, fill_page, publish
+from benchmarks.frame.study import Section, Study, draw_figure, left_out, read
 from benchmarks.learning import interior_point, learners
 from benchmarks.paper import corollary1, pac_learning
 from benchmarks.paper import worked_examples as examples
@@ -52,15 +55,7 @@ STUDIES: tuple[Study, ...] = (
     interior_point.STUDY,
     learners.STUDY,
 )
-INTRODUCTION = """\
-This page is written by `make benchmarks` (`benchmarks/page.py`, from the JSON that each study leaves in
-`build/benchmarks`). Every part names the command, the version, the machine and the date it was made with. A page of
-its own, [counting.md](counting.md), says how fast itemsets are counted, and how fast the peers are.
-
-"The paper" is Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization" (NIPS
-2014). Supports are in units (baskets); replace-one and add-remove are the notions of neighbours in
-[privacy.md](privacy.md).
-"""  # noqa: E501
+PAGES = ("benchmarks.md", "counting.md")
 
 
 def parse() -> argparse.Namespace:
@@ -70,7 +65,7 @@ def parse() -> argparse.Namespace:
         "--results", type=Path, default=DEFAULT_OUTPUT, help=("folder of the studies' JSON")
     )
     parser.add_argument(
-        "--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write"
+        "--docs", type=Path, default=ROOT / "docs", help="folder of the page, of figures and data"
     )
     parser.add_argument(
         "--quick",
@@ -80,7 +75,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         type=lambda text: text.split(","),
-        help=("studies with commas between: the rest of the page stays"),
+        help=("studies with commas between: the tables of the others stay"),
+    )
+    parser.add_argument(
+        "--from-tables",
+        dest="only",
+        action="store_const",
+        const=[],
+        help=("take no results: write the pages anew from the tables that there are"),
     )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
@@ -98,54 +100,32 @@ def chosen(only: list[str] | None) -> list[Study]:
     return [study for study in STUDIES if only is None or study.name in only]
 
 
-def lines(results: dict[str, Results]) -> Iterator[str]:
-    """Yield the page."""
-    yield "# Benchmarks: what each mechanism finds\n"
-    yield INTRODUCTION
-    yield "## The paper's claims\n"
-    yield from table_lines(claims(results))
-    for study in STUDIES:
-        yield from markdown(study, results[study.name], "figures/", level=2)
-
-
-def replaced(page: str, results: dict[str, Results]) -> str:
-    """Return the page with the parts of these studies made anew; one that it lacks comes last."""
-    parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
-    for study in chosen(list(results)):
-        own = "\n".join(markdown(study, results[study.name], "figures/", level=2)).rstrip() + "\n\n"
-        places = [
-            place for place, part in enumerate(parts) if part.startswith(f"## {study.question}\n")
-        ]
-        place = places[0] if places else len(parts)
-        parts[place:] = [own, *parts[place + 1 :]]
-    return "".join(part.rstrip() + "\n\n" for part in parts)
-
-
 def main() -> None:
-    """Draw the figures and write the page."""
+    """Write the tables, the figures and the page."""
     options = parse()
     taken = chosen(options.only)
     results = {
         study.name: read(study.name, options.results / f"{study.name}.json") for study in taken
     }
-    if small := [name for name, found in results.items() if found["quick"] and not options.quick]:
+    if small := [name for name, run in results.items() if run["quick"] and not options.quick]:
         print(
             f"page.py: {', '.join(small)}: results of --quick, which are no results",
             file=sys.stderr,
         )
         raise SystemExit(2)
-    if not options.no_figures:
-        for study in taken:
-            for name, figure in study.figures.items():
-                draw_figure(
-                    study, name, figure, results[study.name], options.document.parent / "figures"
-                )
+    data = options.docs / "data"
     if options.only is None:
-        text = "\n".join(lines(results))
-    else:
-        text = replaced(options.document.read_text(encoding="utf-8"), results)
-    write_text(text.rstrip() + "\n", options.document)
-    print(f"Written: {options.document.name}")
+        verdicts = Section("Claims", "What was checked of each claim.", None, (claims(results),))
+        publish(data, {"study": "paper", "question": "The paper's claims"}, [verdicts])
+    for study in taken:
+        run = results[study.name]
+        publish(data, circumstances(study.name, run, left_out(run)), study.sections(run))
+        if not options.no_figures:
+            for name, figure in study.figures.items():
+                draw_figure(study, name, figure, run, options.docs / "figures")
+    if not options.quick:  # the small setting has no findings
+        for name in PAGES:
+            fill_page(name, options.docs)
 
 
 if __name__ == "__main__":

@@ -138,8 +138,11 @@ EXAMPLES = {
     "show": "fim-private show release.parquet --format markdown",
     "changes": "fim-private changes week45.parquet week46.parquet --keep-all",
     "report": "fim-private report release.parquet --output page.html",
+    "statement": "fim-private statement release.parquet --output statement.md",
     "budget create": "fim-private budget create sales.ledger --epsilon 3 --delta 1e-5",
     "budget show": "fim-private budget show sales.ledger",
+    "budget export": "fim-private budget export sales.ledger sales.export",
+    "budget import": "fim-private budget import sales.ledger postgresql://weekly@db.example/shop#sales",
     "plan": "fim-private plan --units 100000 --typical-basket 10 --top 10,50,100",
     "audit": "fim-private audit --mechanism limited-domain --epsilon 1 --delta 1e-6",
 }

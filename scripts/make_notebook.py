@@ -1,5 +1,5 @@
-"""Make docs/complete_journey.ipynb of scripts/complete_journey.py, run it, and write it with its
-outputs.
+"""Make each notebook in docs/ of its source in scripts/, run it, and write it with its outputs. One
+of them is to be tried by the reader, and is written without outputs, which are never the same.
 
 Run from the root of the project with the extra bench installed; or with --check, to compare with
 what is there.
@@ -19,10 +19,12 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE, NOTEBOOK = (
-    ROOT / "scripts" / "complete_journey.py",
-    ROOT / "docs" / "complete_journey.ipynb",
-)
+SOURCES = {
+    "complete_journey": "complete_journey.py",
+    "audits": "audits.py",
+    "try": "try_it.py",
+}
+WITHOUT_OUTPUTS = {"try"}
 # One cell may take so many seconds, on a busy machine.
 _PATIENCE = 600
 
@@ -44,17 +46,27 @@ def cells_of(source: str) -> list[Any]:
     return cells
 
 
-def executed() -> Any:
-    """Return the notebook with the outputs of a new run, in a folder of its own. Raises
-    CellExecutionError.
-    """
-    notebook = nbformat.v4.new_notebook(cells=cells_of(SOURCE.read_text(encoding="utf-8")))
+def notebook_of(name: str) -> Any:
+    """Return a notebook, without outputs."""
+    source = (ROOT / "scripts" / SOURCES[name]).read_text(encoding="utf-8")
+    notebook = nbformat.v4.new_notebook(cells=cells_of(source))
     notebook.metadata["kernelspec"] = {
         "name": "python3",
         "display_name": "Python 3",
         "language": "python",
     }
-    with tempfile.TemporaryDirectory() as folder:
+    return notebook
+
+
+def executed(name: str) -> Any:
+    """Return a notebook with the outputs of a new run, in a folder of its own beside the data sets
+    of the project. Raises CellExecutionError.
+    """
+    notebook = notebook_of(name)
+    with tempfile.TemporaryDirectory() as clone:
+        (Path(clone) / "datasets").symlink_to(ROOT / "datasets", target_is_directory=True)
+        folder = str(Path(clone) / "docs")
+        Path(folder).mkdir()
         # Where a ledger notes what it last saw, and where the package is found where it is not
         # installed.
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -141,17 +153,16 @@ def _words(content: str) -> list[str]:
 
 
 def main() -> None:
-    """Write the notebook, or compare it."""
-    made = executed()
-    if "--check" in sys.argv[1:]:
-        if comparables(made) != comparables(nbformat.read(NOTEBOOK, as_version=4)):
-            sys.exit(
-                "docs/complete_journey.ipynb differs from what its source gives: run "
-                "scripts/make_notebook.py"
-            )
-        return
-    NOTEBOOK.write_text(nbformat.writes(made) + "\n", encoding="utf-8")
-    print(f"wrote {NOTEBOOK.relative_to(ROOT)}")
+    """Write the notebooks, or compare them; those that are named, or all."""
+    names = [name for name in sys.argv[1:] if name != "--check"] or SOURCES
+    for name in names:
+        path = ROOT / "docs" / f"{name}.ipynb"
+        made = notebook_of(name) if name in WITHOUT_OUTPUTS else executed(name)
+        if "--check" not in sys.argv[1:]:
+            path.write_text(nbformat.writes(made) + "\n", encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+        elif comparables(made) != comparables(nbformat.read(path, as_version=4)):
+            sys.exit(f"docs/{name}.ipynb differs from its source: run scripts/make_notebook.py")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Draw the two figures of README.md: docs/figures/expected.svg and docs/figures/page.png.
+"""Draw the figures of README.md: hashed.svg, expected.svg and page.png in docs/figures.
 
 python scripts/make_readme_figure.py
 
+hashed.svg shows how often a basket of the corner shop fits one customer only, by its items.
 expected.svg shows how many pairs are found, by the number of customers and ε: forecasts of
 `fim-private plan`, which reads no data. page.png shows the top of a page of the corner shop. Needs
 matplotlib (extra figures) and Chromium.
@@ -11,10 +12,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow.parquet as pq
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
@@ -43,8 +46,18 @@ COLOURS = {2.0: "#009e73", 1.0: "#0072b2", 0.5: "#d55e00"}
 MARKS = {2.0: "^", 1.0: "o", 0.5: "s"}
 AT = 10_000  # customers that the title speaks of
 ROOT = Path(__file__).resolve().parent.parent
-FIGURE, PICTURE = ROOT / "docs" / "figures" / "expected.svg", ROOT / "docs" / "figures" / "page.png"
-WIDTH, HEIGHT = 830, 746  # of the picture, in pixels
+FIGURES = ROOT / "docs" / "figures"
+FIGURE, PICTURE, HASHED = FIGURES / "expected.svg", FIGURES / "page.png", FIGURES / "hashed.svg"
+CORNER_SHOP = ROOT / "datasets" / "corner_shop.parquet"
+MOST_ITEMS = 12  # of a basket in the figure
+STYLE: Any = {
+    "svg.hashsalt": "expected",
+    "svg.fonttype": "none",
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+WIDTH, HEIGHT = 1000, 945  # of the picture, in pixels
 # Nothing is fetched, and nothing is kept.
 BROWSER = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run "
@@ -62,13 +75,49 @@ def expected(customers: int, epsilon: float) -> float:
     return TOP * share
 
 
+def fit_one_customer() -> dict[int, float]:
+    """Return which share of the baskets fit one customer only, by the number of their items.
+
+    A basket fits everybody who has one with all of its items.
+    """
+    table = pq.read_table(CORNER_SHOP, columns=["customer", "items"])
+    customers = table["customer"].to_pylist()
+    baskets = [frozenset(items) for items in table["items"].to_pylist()]
+    with_item: dict[str, set[int]] = defaultdict(set)
+    for number, basket in enumerate(baskets):
+        for item in basket:
+            with_item[item].add(number)
+    fits: dict[int, list[bool]] = defaultdict(list)
+    for basket in baskets:
+        if len(basket) <= MOST_ITEMS:
+            rarest_first = sorted((with_item[item] for item in basket), key=len)
+            fitting = set.intersection(*rarest_first)
+            fits[len(basket)].append(len({customers[number] for number in fitting}) == 1)
+    return {items: sum(alone) / len(alone) for items, alone in sorted(fits.items())}
+
+
+def draw_hashed() -> None:
+    """Draw a bar for each number of items."""
+    shares = fit_one_customer()
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+        axes = figure.add_subplot()
+        bars = axes.bar(list(shares), [100 * share for share in shares.values()], color="#0072b2")
+        axes.bar_label(bars, [f"{100 * share:.0f}" for share in shares.values()])
+        axes.set_xticks(list(shares))
+        axes.set_ylim(0, 112)
+        axes.set_xlabel("items in the one basket that was seen")
+        axes.set_ylabel("% that fit one id only")
+        title = "One basket seen tells whose hashed id it is, of 20,000"
+        figure.suptitle(title, x=0.01, ha="left", size=12, weight="bold")
+        figure.savefig(HASHED, metadata={"Date": None, "Creator": None})
+
+
 def draw_page() -> None:
     """Take a picture of a page of the corner shop."""
     chromium = shutil.which("chromium")
     assert chromium, "install chromium"
-    release = fim.mine(
-        ROOT / "datasets" / "corner_shop.parquet", user="customer", top=10, rules=True
-    )
+    release = fim.mine(CORNER_SHOP, user="customer", top=10, rules=True)
     with TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         fim.report(release, page, title="What our customers buy together")
@@ -84,14 +133,7 @@ def draw_page() -> None:
 
 def draw_expected() -> None:
     """Draw one line for each ε, named at its steepest place."""
-    style: Any = {
-        "svg.hashsalt": "expected",
-        "svg.fonttype": "none",
-        "font.size": 11,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with rc_context(style):
+    with rc_context(STYLE):
         figure = Figure(figsize=(7.2, 3.8), layout="constrained")
         axes = figure.add_subplot()
         found_at = {
@@ -137,5 +179,6 @@ def draw_expected() -> None:
 
 
 if __name__ == "__main__":
+    draw_hashed()
     draw_expected()
     draw_page()

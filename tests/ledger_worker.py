@@ -28,6 +28,7 @@ from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import LedgerError
 from fim_private.ledger.ledger import Ledger
+from fim_private.ledger.postgresql import TablePlace
 
 COST = PrivacyCost(0.1, 1e-7)
 CHARGE = Charge("mine", "sales", "basket", "replace-one", COST, ZcdpCost(0.005, 1e-7), {"size": 2})
@@ -115,6 +116,9 @@ def charging(path: str, log: Path, times: int) -> int:
 
 def entries(path: str) -> int:
     """Return how many entries there are, at once: reading them all would take longer."""
+    if "://" in path:
+        with TablePlace.of(path).opened() as book:
+            return len([*book.entries()])
     with sqlite3.connect(path) as connection:
         number = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
     connection.close()

@@ -9,7 +9,7 @@ head_to_head    One contest: all count the same, in turn, and have to agree.
 worker          The process in which one of them counts, and
 worker_client   its other end, which asks.
 process_timing  Time and peak memory of a process.
-page            The page and its figure, from the JSON alone: ratios to ours, and where a peer is
+page            The tables and figures, from the JSON alone: ratios to ours, and where a peer is
                 better.
 reading         How fast files are read. Run on its own.
 cold_start      How long the whole command takes. Run on its own.

@@ -5,13 +5,12 @@ installed count the same in turn, compares what they found, and writes the figur
 pictures and a page. The three modes: all nonzero supports; those at or above a minimum support; the
 1,000 most frequent.
 
-    python -m benchmarks.counting.compare --output build/benchmarks/counting.json [--document docs/counting.md]
-    python -m benchmarks.counting.compare --read build/benchmarks/counting.json --document docs/counting.md
+    python -m benchmarks.counting.compare --output build/benchmarks/counting.json [--docs docs]
+    python -m benchmarks.counting.compare --read build/benchmarks/counting.json --docs docs
 
 The whole takes some hours. --quick tries everything on little data; --datasets, --contestants,
---sizes and --modes choose. --section adds what some counted to a page that is there, and leaves the
-rest of it as it was.
-"""  # noqa: E501
+--sizes and --modes choose. --name writes what some counted to tables of their own.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +35,7 @@ from benchmarks.counting.head_to_head import (
     support_of_nth,
 )
 from benchmarks.counting.page import (
+    EVERYTHING,
     SUMMARY_COLUMNS,
     draw,
     losses,
@@ -44,14 +44,14 @@ from benchmarks.counting.page import (
     reading,
     summary_rows,
     titles,
-    write_document,
-    write_section,
+    write_tables,
 )
 from benchmarks.counting.peer_counters import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
 from benchmarks.counting.process_timing import Measured, run_once
 from benchmarks.counting.worker_client import LOADING_SECONDS, Limits, Worker
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, machine, write_json
+from benchmarks.frame.published import fill_page
 
 # Whole commands, from start to answer.
 
@@ -194,12 +194,16 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         "--output", type=Path, help=("JSON to write; default: counting.json in the cache")
     )
     parser.add_argument(
-        "--document", type=Path, help=("page to write; the figure goes to figures/ beside it")
+        "--docs", type=Path, help=("folder of the page to write, of its figures and tables")
     )
     parser.add_argument("--read", type=Path, help="run nothing: make figure and page of this JSON")
     parser.add_argument(
-        "--section",
-        help=("heading of a part of the page, which is made anew; only counts are timed"),
+        "--name",
+        default=EVERYTHING,
+        help=(
+            "with what the files of tables begin (default: %(default)s); another name is for some "
+            "contestants, of whom only counts are timed, and the least times are shown"
+        ),
     )
     parser.add_argument("--runs", type=int, default=5, help="repetitions (default: %(default)s)")
     parser.add_argument(
@@ -230,8 +234,6 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.runs < 1 or options.top < 1 or not options.timeout > 0 or not options.memory > 0:
         parser.error("--runs, --top, --timeout and --memory must be positive")
-    if options.section is not None and (options.document is None or not options.document.is_file()):
-        parser.error("--section needs a page that is there: --document")
     options.modes = list(MODES) if options.modes is None else options.modes.split(",")
     if unknown := [mode for mode in options.modes if mode not in MODES]:
         parser.error(f"--modes: {unknown[0]} is none of {', '.join(MODES)}")
@@ -344,7 +346,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         results["contests"].extend(contests(dataset, about, options, limits))
         results["loads"].append(os.getloadavg()[0])
         write_json(results, options.output)
-    if options.section is not None:
+    if options.name != EVERYTHING:
         return results
     PROGRESS.print("whole processes")
     results["processes"] = list(comparisons(datasets, limits))
@@ -391,26 +393,24 @@ def show(results: dict[str, Any]) -> None:
             row_["dataset"], f"mine --size {row_['size']}", f"{seconds:.2f}", f"{peak / 1e6:.0f}"
         )
     console.print(table)
-    console.print(
-        "Where a peer is better (peer / ours):", *(losses(results) or ["none"]), sep="\n  "
-    )
+    worse = [": ".join(row) for row in losses(results)]
+    console.print("Where a peer is better (peer / ours):", *(worse or ["none"]), sep="\n  ")
 
 
 def main() -> None:
     """Run the benchmark, or only make figure and page of an earlier run."""
     options = parse()
     results = run(options) if options.read is None else json.loads(options.read.read_text())
-    if options.section is not None:
-        write_section(quietest(results), options.document, options.section)
-        show(quietest(results))
-        return
-    folder = (
-        options.output.parent if options.document is None else options.document.parent / "figures"
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    draw(results, folder)
-    if options.document is not None:
-        write_document(results, options.document)
+    if options.name != EVERYTHING:
+        results = quietest(results)
+    else:
+        folder = options.output.parent if options.docs is None else options.docs / "figures"
+        folder.mkdir(parents=True, exist_ok=True)
+        draw(results, folder)
+    if options.docs is not None:
+        write_tables(results, options.name, options.docs)
+        if not options.quick:  # the small setting has no findings
+            fill_page("counting.md", options.docs)
     show(results)
 
 

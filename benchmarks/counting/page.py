@@ -1,11 +1,10 @@
-"""The page that reports a run of the counting benchmark, from its JSON alone."""
+"""The tables and figures that report a run of the counting benchmark, from its JSON alone."""
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import Any
 from benchmarks.counting.peer_counters import ALL, MODES, OURS, THRESHOLD, TOP, is_ours
 from benchmarks.frame import figure_style
 from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
-from benchmarks.frame.output_files import write_text
-from benchmarks.frame.tables import markdown_table
+from benchmarks.frame.published import circumstances, publish
+from benchmarks.frame.study import Section
+from benchmarks.frame.tables import Table
 
 # Ratios to ours, and where a peer is better.
 
@@ -95,9 +95,9 @@ def fastest(contests: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], Du
     return best
 
 
-def losses(results: dict[str, Any]) -> list[str]:
-    """Return a line for everything at which peers are better than ours: time, then time net of
-    input, then memory.
+def losses(results: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return a row for everything at which peers are better than ours (what, where, who): no end,
+    then time, then time net of input, then memory.
     """
     failed, worse = [], defaultdict(list)
     for contest in results["contests"]:
@@ -108,9 +108,7 @@ def losses(results: dict[str, Any]) -> list[str]:
             if not is_ours(n) and figures["status"] == "ok"
         ]
         if status != "ok" and finished:
-            failed.append(
-                f"{place(contest)}: ours ends with {status}, not so {', '.join(finished)}"
-            )
+            failed.append((f"ours: {status}", place(contest), ", ".join(finished)))
     for duel in duels(results["contests"]):
         where = f"{duel.dataset}, size {duel.size}, {duel.mode}"
         net = None if duel.time < 1 else duel.net
@@ -126,9 +124,7 @@ def losses(results: dict[str, Any]) -> list[str]:
                     worse[what, f"whole process, {row['dataset']}"].append(f"{name} ({ratio:.2f})")
     order = (TIME, NET, MEMORY)
     lines = sorted(worse.items(), key=lambda line: order.index(line[0][0]))
-    return failed + [
-        f"{what}: {where}: {', '.join(sorted(peers))}" for (what, where), peers in lines
-    ]
+    return failed + [(what, where, ", ".join(sorted(peers))) for (what, where), peers in lines]
 
 
 def reading(results: dict[str, Any], mode: str) -> str:
@@ -227,127 +223,73 @@ that holds its input; ratios take anything below 1 MB for 1 MB. Some peers take 
 them *net of input* is the ratio without that part, which the same call measures with a support that nothing has. Ours
 uses all cores; *1 thread* and *numpy* (no compiled code) are shown beside it.
 """  # noqa: E501
+QUESTION = "Counting itemsets: how fast, and in how much memory?"
+EVERYTHING = "counting"
 
 
-def write_document(results: dict[str, Any], document: Path) -> None:
-    """Write the page; its pictures are in figures/ beside it."""
-    write_text("\n".join(_lines(results, "figures/")) + "\n", document)
-
-
-SECTION_METHOD = """\
-Measured after the rest of this page, in a run of its own, by the same rules. Ours was counted anew beside them, what
-they counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
-{least:.1f} to {most:.1f}), so that times are the least of {runs} runs. Do not compare them with those of other tables.
-A contestant that took more than {timeout:g} s for one count in any run, on that loaded machine, has no time here.
-"""  # noqa: E501
-
-
-def write_section(results: dict[str, Any], document: Path, title: str) -> None:
-    """Write one part of a page that is there anew, at its end if it has none; results: with the
-    times to show.
+def write_tables(results: dict[str, Any], name: str, docs: Path) -> None:
+    """Write the tables of a run to docs/data; name: counting, or what the files of a run that
+    compares some contestants later begin with.
     """
-    parts = re.split(r"^(?=## )", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    own = "\n".join(_section(results, title)).rstrip() + "\n\n"
-    at = next((at for at, part in enumerate(parts) if part.startswith(f"## {title}\n")), len(parts))
-    parts[at:] = [own, *parts[at + 1 :]]
-    write_text("".join(part.rstrip() + "\n\n" for part in parts).rstrip() + "\n", document)
-
-
-def _section(results: dict[str, Any], title: str) -> Iterator[str]:
-    yield f"## {title}\n"
-    yield f"    {results['command']}\n"
-    shown = ("rusket", "fastapriori", "fim-private", "numpy")
-    versions = ", ".join(
-        f"{name} {results['versions'][name]}" for name in shown if name in results["versions"]
-    )
-    yield (
-        f"{results['date']}, commit {results['commit'] or 'unknown'}; {results['cpu']}, "
-        f"{results['cores']} cores;"
-    )
-    yield f"{_gib(results)} of memory; Python {results['python']}, {versions}.\n"
-    loads = results["loads"]
-    yield SECTION_METHOD.format(
-        least=min(loads), most=max(loads), runs=results["runs"], timeout=results["timeout"]
-    )
-    for mode, name in titles(results).items():
-        if any(contest["mode"] == mode for contest in results["contests"]):
-            yield f"### {name[0].upper()}{name[1:]}, least times\n"
-            yield reading(results, mode) + "\n"
-            yield from _table(SUMMARY_COLUMNS, summary_rows(results, mode))
-    found = losses(results)
-    yield (
-        "Where a peer is better, in brackets what it takes of ours:\n"
-        if found
-        else "No peer is better anywhere.\n"
-    )
-    yield "".join(f"- {loss}\n" for loss in found)
-    yield from _everybody(results, level=3, figures="the least")
-
-
-def _lines(results: dict[str, Any], figures: str) -> Iterator[str]:
-    yield "# Benchmarks: counting itemsets\n"
-    yield "This page is written by the benchmark itself:\n"
-    yield f"    {results['command']}\n"
-    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    yield f"- Date: {results['date']}, commit {results['commit'] or 'unknown'}"
-    yield (
-        f"- Machine: {results['cpu']} ({results['machine']}), {results['cores']} cores, "
-        f"{_gib(results)} of memory"
-    )
-    yield f"- Versions: Python {results['python']}, {versions}"
-    yield f"- Figures: medians of {results['runs']} run{'s' * (results['runs'] > 1)}"
-    limit = f"{results['timeout']:g} s and {results['memory_limit'] / 1e9:g} GB of address space"
-    yield f"- Limits of one count: {limit}\n"
-    yield METHOD.format(top=results["top"])
-    yield f"![Time and memory of the peers relative to ours]({figures}counting.svg)\n"
-    yield from _datasets(results)
-    for mode, title in titles(results).items():
-        if not any(contest["mode"] == mode for contest in results["contests"]):
-            continue
-        yield f"## {title[0].upper()}{title[1:]}\n"
-        yield reading(results, mode) + "\n"
-        yield from _table(SUMMARY_COLUMNS, summary_rows(results, mode))
-    yield from _processes(results)
-    yield from _growth(results, figures)
-    yield "## Where a peer is better\n"
-    found = losses(results)
-    if found:
-        yield "In brackets what the peer takes of ours, a ratio below 1.\n"
-    yield "\n".join(f"- {loss}" for loss in found) + "\n" if found else "none\n"
-    yield from _everybody(results, level=2, figures="medians")
-
-
-def _gib(results: dict[str, Any]) -> str:
-    return f"{results['memory_total'] / 2**30:.0f} GiB"
-
-
-def _datasets(results: dict[str, Any]) -> Iterator[str]:
-    yield "## Data\n"
-    yield from _table(
-        ("data", "what", "baskets", "items", "mean items a basket", "longest"),
-        (
-            (
-                about["name"],
-                about["about"],
-                f"{about['baskets']:,}",
-                f"{about['items']:,}",
-                f"{about['entries'] / max(about['baskets'], 1):.1f}",
-                f"{about['longest']:,}",
-            )
-            for about in results["datasets"]
-        ),
+    figures, question = "Medians", QUESTION
+    if name != EVERYTHING:
+        contestants = ", ".join(who for who in results["contestants"] if not is_ours(who))
+        figures, question = "Least times", f"{QUESTION} Beside {contestants}"
+    limits = f"{results['timeout']:g} s and {results['memory_limit'] / 1e9:g} GB of address space"
+    loads = results["loads"] or [0.0]
+    how = (
+        f"{figures} of {results['runs']} run{'s' * (results['runs'] > 1)}, each count in at most "
+        f"{limits}. Load average of the machine: {min(loads):.1f} to {max(loads):.1f}."
     )
     if results["missing"]:
-        yield f"Not there, so not counted: {', '.join(results['missing'])}.\n"
+        how += f" Not there, so not counted: {', '.join(results['missing'])}."
+    about = circumstances(name, results | {"question": question}, how)
+    publish(docs / "data", about, _sections(results, figures.lower()))
 
 
-def _processes(results: dict[str, Any]) -> Iterator[str]:
-    yield "## Whole processes\n"
-    yield (
-        "From start to answer: reading the file, counting, the mechanism, printing. Start "
-        "alone is the imports of"
-    )
-    yield "numpy and pyarrow, which nothing that reads Parquet can go below.\n"
+def _sections(results: dict[str, Any], figures: str) -> Iterator[Section]:
+    yield Section("Data", METHOD.format(top=results["top"]), None, (_datasets(results),))
+    modes = [
+        mode for mode in MODES if any(contest["mode"] == mode for contest in results["contests"])
+    ]
+    for mode in modes:
+        summary = Table(SUMMARY_COLUMNS, tuple(summary_rows(results, mode)))
+        yield Section(titles(results)[mode].capitalize(), reading(results, mode), None, (summary,))
+    if results["processes"]:
+        told = (
+            "From start to answer: reading the file, counting, the mechanism, printing. Start "
+            "alone is the imports of numpy and pyarrow, which nothing that reads Parquet can go "
+            "below."
+        )
+        yield Section("Whole processes", told, None, (_processes(results),))
+    if results["growth"]:
+        yield Section("Growth", growth_reading(results), "growth", (_growth(results),))
+    told = "The ratio of each such peer to ours is in brackets, below 1."
+    worse = Table(("better in", "contest", "peers"), tuple(losses(results)))
+    yield Section("Where a peer is better", told, None, (worse,))
+    for mode in modes:
+        title = f"Everybody, {titles(results)[mode]}"
+        told = f"Milliseconds, {figures}; where there is no number, the reason."
+        yield Section(title, told, None, (_everybody(results, mode),))
+
+
+def _datasets(results: dict[str, Any]) -> Table:
+    rows = [
+        (
+            about["name"],
+            about["about"],
+            about["baskets"],
+            about["items"],
+            f"{about['entries'] / max(about['baskets'], 1):.1f}",
+            about["longest"],
+        )
+        for about in results["datasets"]
+    ]
+    columns = ("data", "what", "baskets", "items", "mean items a basket", "longest")
+    return Table(columns, tuple(rows))
+
+
+def _processes(results: dict[str, Any]) -> Table:
     rows = []
     for row in results["processes"]:
         ours = next(iter(row["commands"].values()))["seconds"]["median"]
@@ -355,73 +297,42 @@ def _processes(results: dict[str, Any]) -> Iterator[str]:
             seconds, peak = figures["seconds"], figures["peak"]["median"] / 1e6
             spread = f"{seconds['min']:.2f} – {seconds['max']:.2f}"
             ratio = f"{seconds['median'] / ours:.2f}"
-            rows.append(
-                (
-                    row["dataset"],
-                    f"`{name}`",
-                    f"{seconds['median']:.2f}",
-                    spread,
-                    ratio,
-                    f"{peak:.0f}",
-                )
-            )
-    yield from _table(("data", "command", "seconds", "min – max", "time ratio", "peak (MB)"), rows)
+            median = f"{seconds['median']:.2f}"
+            rows.append((row["dataset"], name, median, spread, ratio, f"{peak:.0f}"))
+    columns = ("data", "command", "seconds", "min – max", "time ratio", "peak (MB)")
+    return Table(columns, tuple(rows))
 
 
-def _growth(results: dict[str, Any], figures: str) -> Iterator[str]:
-    if not results["growth"]:
-        return
-    yield "## Growth\n"
-    yield growth_reading(results) + "\n"
-    yield f"![Time for each basket, and memory, as baskets grow]({figures}counting_growth.svg)\n"
+def _growth(results: dict[str, Any]) -> Table:
     rows = []
     for row in results["growth"]:
         process = row["process"]
         seconds = process["seconds"]["median"]
+        a_basket = f"{1e6 * seconds / row['baskets']:.2f}"
+        peak = f"{process['peak']['median'] / 1e6:.0f}"
         counts = (cell(row[mode]) for mode in (TOP, ALL))
-        rows.append(
-            (
-                f"{row['baskets']:,}",
-                str(row["size"]),
-                f"{seconds:.2f}",
-                f"{1e6 * seconds / row['baskets']:.2f}",
-                f"{process['peak']['median'] / 1e6:,.0f}",
-                *counts,
-            )
+        rows.append((row["baskets"], row["size"], f"{seconds:.2f}", a_basket, peak, *counts))
+    columns = ("baskets", "size", "mine (s)", "µs a basket", "peak (MB)")
+    counted = (f"count top {results['top']:,} (ms)", "count all (ms)")
+    return Table((*columns, *counted), tuple(rows))
+
+
+def _everybody(results: dict[str, Any], mode: str) -> Table:
+    contests = [contest for contest in results["contests"] if contest["mode"] == mode]
+    names = [
+        name
+        for name in results["contestants"]
+        if any(contest["outcome"][name]["status"] != "other sizes only" for contest in contests)
+    ]
+    rows = [
+        (
+            contest["dataset"],
+            contest["size"],
+            *(cell(contest["outcome"][name]) for name in names),
         )
-    columns = ("baskets", "size", "`mine` (s)", "µs a basket", "peak (MB)")
-    yield from _table((*columns, f"count top {results['top']:,} (ms)", "count all (ms)"), rows)
-
-
-def _everybody(results: dict[str, Any], *, level: int, figures: str) -> Iterator[str]:
-    yield f"{'#' * level} Everybody\n"
-    yield f"Milliseconds, {figures}; where there is no number, the reason.\n"
-    for mode in MODES:
-        contests = [contest for contest in results["contests"] if contest["mode"] == mode]
-        if not contests:
-            continue
-        names = [
-            name
-            for name in results["contestants"]
-            if any(contest["outcome"][name]["status"] != "other sizes only" for contest in contests)
-        ]
-        yield f"{'#' * (level + 1)} {titles(results)[mode].capitalize()}\n"
-        yield from _table(
-            ("data", "size", *names),
-            (
-                (
-                    contest["dataset"],
-                    str(contest["size"]),
-                    *(cell(contest["outcome"][name]) for name in names),
-                )
-                for contest in contests
-            ),
-        )
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    left = {"data", "what", "command", "fastest peer"}
-    return markdown_table(columns, rows, [column not in left for column in columns])
+        for contest in contests
+    ]
+    return Table(("data", "size", *names), tuple(rows))
 
 
 # The figure.

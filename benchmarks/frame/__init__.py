@@ -2,6 +2,7 @@
 
 study            Tasks done one by one and remembered, and the sections, tables and figures made of
                  their answers.
+published        docs/data: all tables as CSV, and the pages that quote them.
 tables           Tables and numbers, and how they are written in Markdown.
 figure_style     One style of figures, each written as SVG.
 command_line     How options are read, and how a result tells the command.

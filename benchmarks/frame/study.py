@@ -247,7 +247,7 @@ def main(study: Study) -> None:
         for name, figure in study.figures.items():
             draw_figure(study, name, figure, results, folder)
     page = folder / f"{options.output.stem}.md"
-    write_text("\n".join(markdown(study, results, "", level=1)) + "\n", page)
+    write_text("\n".join(markdown(study, results)) + "\n", page)
     print("\n".join(summary(study, results)))
     written = [*([] if options.read else [options.output.name]), page.name]
     written += [] if options.no_figures else [f"{len(study.figures)} figures"]
@@ -431,11 +431,9 @@ def draw_figure(study: Study, name: str, figure: Figure, results: Results, folde
     )
 
 
-def markdown(study: Study, results: Results, figures: str, *, level: int) -> Iterator[str]:
-    """Yield the lines of a page or part of one. figures: the folder of the figures, as seen from
-    it, ending in /.
-    """
-    yield f"{'#' * level} {study.question}\n"
+def markdown(study: Study, results: Results) -> Iterator[str]:
+    """Yield the lines of a page with the figures beside it."""
+    yield f"# {study.question}\n"
     yield f"    {results['command']}\n"
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     setting = " (the small setting of --quick)" if results["quick"] else ""
@@ -450,14 +448,19 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
     )
     yield f"{results['cpu']}, {results['cores']} cores{took};"
     yield f"Python {results['python']}, {versions}."
-    yield f"{_missing(results)}{_not_done(results)}\n"
+    yield f"{left_out(results)}\n"
     for section in study.sections(results):
-        yield f"{'#' * (level + 1)} {section.title}\n"
+        yield f"## {section.title}\n"
         yield f"{section.reading}\n"
         if section.figure is not None:
-            yield f"![{section.title}]({figures}{study.name}_{section.figure}.svg)\n"
+            yield f"![{section.title}]({study.name}_{section.figure}.svg)\n"
         for table in section.tables:
             yield from table_lines(table)
+
+
+def left_out(results: Results) -> str:
+    """Return a sentence about the data sets and tasks that are missing from the results."""
+    return f"{_missing(results)}{_not_done(results)}"
 
 
 def _missing(results: Results) -> str:
@@ -485,6 +488,6 @@ def _not_done(results: Results) -> str:
 def summary(study: Study, results: Results) -> Iterator[str]:
     """Yield what a reader of the terminal wants: the sentences."""
     yield study.question
-    yield f"{_missing(results)}{_not_done(results)}"
+    yield left_out(results)
     for section in study.sections(results):
         yield f"\n{section.title}\n  {section.reading}"

@@ -40,6 +40,11 @@ def markdown_table(
 
 
 def cell(value: Cell) -> str:
+    """Write a value for a table in Markdown."""
+    return written(value).replace("|", "\\|")
+
+
+def written(value: Cell) -> str:
     """Write a number with four significant digits, and nothing as a dash."""
     if value is None:
         return "–"
@@ -49,7 +54,7 @@ def cell(value: Cell) -> str:
         if value and not 1e-4 <= abs(value) < 1e7:
             return f"{value:.2e}"
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else value.replace("|", "\\|")
+    return f"{value:,}" if isinstance(value, int) else value
 
 
 def floored(share: float) -> str:

@@ -36,8 +36,8 @@ def judged(checks: Iterable[bool]) -> str:
 
 
 def claims(results: dict[str, Results]) -> Table:
-    """Return a row a claim: where it stands in the paper, what it says, the verdict, and the part
-    of the page.
+    """Return a row a claim: where it stands in the paper, what it says, the verdict, and the
+    section of the tables that shows it.
     """
     rows = (
         *_shortcomings(results["examples"]["answers"]),
@@ -48,7 +48,7 @@ def claims(results: dict[str, Results]) -> Table:
         _real(results["utility"]),
         *_learning(results["pac_learning"]["answers"]),
     )
-    return Table(("section", "claim", "found", "part of this page"), rows)
+    return Table(("section", "claim", "found", "section of the tables"), rows)
 
 
 def _of(
@@ -192,7 +192,7 @@ def _mechanism(found: Results) -> Iterator[Row]:
         "Theorem 2: Algorithm 1 is (ε, δ)-private",
         "Proved again for integer noise and unknown universes in privacy.md (Theorems 1 to 3), "
         "and audited exactly "
-        "(`fim-private audit --mechanism large-margin`); not a matter of this page.",
+        "(`fim-private audit --mechanism large-margin`); not a matter of these studies.",
         "–",
     )
     yield (

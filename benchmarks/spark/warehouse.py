@@ -167,9 +167,7 @@ def sections(results: Results) -> tuple[Section, ...]:
     reading = (
         "Each makes one release of 50 pairs of generated baskets (16,000 items, about 8 in a "
         f"basket), with supports, by the default mechanism. {same}. Seconds are those of the "
-        "whole command, CPU seconds those of all its threads (Spark's were not measured). Both "
-        "count from the start of Python, which takes a release in DuckDB about 0.7 CPU seconds "
-        "with Ibis, and the self-join 0.1. "
+        "whole command, CPU seconds those of all its threads (Spark's were not measured). "
         "Memory is the peak of all its processes. Disk is the peak of what it writes beside the"
         " source: what does not fit in memory. All have the same two cores, and Spark has 3 GB "
         "for its JVM. The last row of a size is no release: DuckDB joins the baskets with "

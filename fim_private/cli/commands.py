@@ -20,12 +20,17 @@ from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
     ChangeOptions,
+    FigureKind,
+    Intervals,
     IntervalsOption,
     PageOption,
     PageOutput,
     PlanFigure,
+    ReleaseFigure,
     ReleaseOutput,
     RunOptions,
+    StatementFormat,
+    StatementOutput,
     TextOutput,
 )
 from fim_private.options.privacy import (
@@ -50,6 +55,7 @@ from fim_private.options.requests import (
 )
 
 if TYPE_CHECKING:
+    from fim_private.release.forms import AnyRelease
     from fim_private.release.rules import RuleChoice
 
 INTERRUPTED = 130
@@ -394,10 +400,12 @@ _ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .js
     RecommendOption,
     RuleLimits,
     ReleaseOutput,
+    ReleaseFigure,
     IntervalsOption,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5\n\n"
-    "What goes with an item: fim-private show release.parquet --recommend 'tea bags'",
+    "What goes with an item: fim-private show release.parquet --recommend 'tea bags'\n\n"
+    "As a picture: fim-private show release.parquet --figure rules.svg --figure-kind network",
 )
 def show(release_file: _ReleaseFile, **typed: Any) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
@@ -406,7 +414,28 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
     """
     rules = rules_chosen(typed)
     with writing.output_of(typed, release_file, endings=writing.FORMS) as output:
-        output.show_release(fim.load(release_file), rules)
+        release = fim.load(release_file)
+        _draw_release(release, rules, typed, release_file)
+        output.show_release(release, rules)
+
+
+def _draw_release(
+    release: "AnyRelease", rules: Optional["RuleChoice"], typed: OptionValues, release_file: str
+) -> None:
+    """Write the picture of a release, if options name one. rules: those shown; None for none."""
+    figure, kind = typed["figure"], typed["figure_kind"]
+    if figure is None:
+        if kind is not None:
+            raise ParameterError(f"{parameter('figure_kind')} goes with {parameter('figure')}")
+        return
+    from fim_private.output.figures import release_figure
+    from fim_private.release.rules import ALL_RULES
+
+    if typed["intervals"] == Intervals.EXACT:
+        release = release.with_exact_intervals()
+    with writing.destination(figure, [release_file], given=parameter("figure")) as write:
+        picture = release_figure(release, kind or FigureKind.SUPPORTS, rules or ALL_RULES, figure)
+        write.document(picture)
 
 
 @command(
@@ -443,6 +472,31 @@ def report(
 
 @command(
     app,
+    StatementOutput,
+    epilog="Example: fim-private statement release.json --ledger sales.ledger --output "
+    "statement.md\n\n"
+    "For the registry of deployments: fim-private statement release.json --format yaml",
+)
+def statement(release_file: _ReleaseFile, **typed: Any) -> None:
+    """Say of a release what a privacy officer has to know: who is protected, what was spent, what
+    is not protected.
+
+    It spends nothing: no data is read.
+    """
+    from fim_private.release.officer import as_yaml, facts_of, registry_entry
+
+    ledger = typed["ledger"]
+    with writing.destination(typed["output"], [release_file, ledger]) as write:
+        release = fim.load(release_file)
+        facts = facts_of(release, writing.budget_of(ledger, release))
+        if typed["format"] == StatementFormat.YAML:
+            write.document(as_yaml(registry_entry(release, facts)))
+        else:
+            write.document(facts.to_markdown())
+
+
+@command(
+    app,
     ChangeOptions,
     TextOutput,
     PageOption,
@@ -474,12 +528,13 @@ def changes(
         output.show_page(partial(changes_page, differences))
 
 
-_LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
+_LedgerName = Annotated[str, _argument("LEDGER", "A file, or postgresql://host/database#name.")]
+_ExportFile = Annotated[str, _argument("FILE", "An export, or a ledger to be moved.")]
 
 
 @command(budget, LedgerLimit, epilog=_CREATE)
-def budget_create(path: _LedgerFile, **typed: Any) -> None:
-    """Create a ledger: the budget of all releases of one data set together, in a file.
+def budget_create(path: _LedgerName, **typed: Any) -> None:
+    """Create a ledger: the budget of all releases of one data set together.
 
     `fim-private mine` and `fim-private count` charge it with --ledger, before they count
     supports, and refuse what would overspend it.
@@ -496,7 +551,7 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     TextOutput,
     epilog="Example: fim-private budget show sales.ledger --format json",
 )
-def budget_show(path: _LedgerFile, **typed: Any) -> None:
+def budget_show(path: _LedgerName, **typed: Any) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It says nothing
     about the data.
     """
@@ -509,6 +564,30 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
         if verify:
             values["verified"] = True
         output.show(values, partial(render_statement, statement, verified=verify))
+
+
+@command(budget, epilog="Example: fim-private budget export sales.ledger sales.export")
+def budget_export(
+    path: _LedgerName, file: Annotated[str, _argument("FILE", "A new file.")], **_: object
+) -> None:
+    """Copy a ledger, as it is now, to a file that can be shown and takes no charges."""
+    with writing.destination(None) as write:
+        ledger = fim.Ledger(path)
+        ledger.export(file)
+        line = f"Exported {printable(ledger.name)} to {printable(file)}, which takes no charges."
+        write.send(writing.screen_for(None).render([line]))
+
+
+@command(
+    budget,
+    epilog="Example: fim-private budget import sales.export postgresql://db.example/shop#sales",
+)
+def budget_import(file: _ExportFile, path: _LedgerName, **_: object) -> None:
+    """Create a ledger from an export, or move one: what is moved takes no more charges."""
+    with writing.destination(None) as write:
+        made = fim.Ledger.import_from(file, path).statement()
+        lines = f"Imported {printable(made.name)}. {made.title}", made.protected
+        write.send(writing.screen_for(None).render(lines))
 
 
 @command(

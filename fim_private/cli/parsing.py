@@ -371,6 +371,6 @@ def _typed(option: Parameter, value: Any) -> list[str]:
 def _word(value: object) -> str:
     if isinstance(value, Fraction):
         return f"{float(value):g}"
-    from fim_private.reading.locations import shown_source
+    from fim_private.addresses import shown_source
 
     return shown_source(str(value))  # an address without its password

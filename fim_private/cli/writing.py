@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ import typer
 
 import fim_private as fim
 from fim_private.display import as_json, printable
-from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
+from fim_private.errors import LedgerError, OutputError, ParameterError, PrivacyWarning, parameter
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import FORM_OF_ENDING, Intervals, ReleaseFormat
 from fim_private.whole_files import staged
@@ -75,9 +75,9 @@ class Write:
 
 
 # The files of the command that runs, in the order of its options, and whether each is written; and
-# its ledgers, by path.
+# its ledgers.
 _written: dict[str, bool] = {}
-_ledgers: dict[str, fim.Ledger] = {}
+_ledgers: list[fim.Ledger] = []
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 # The form that each ending of --output stands for; without one it is a table.
@@ -181,7 +181,12 @@ class Output:
             self.write.json(release.to_json(rules, whole=self.options["format"] is None))
         else:
             self.write.document(CONTENT[self.form](release, rules))
-        self.show_page(partial(page, release, rules))
+        budget: tuple[str, ...] = ()
+        if self.page is not None:
+            # The release is paid for: it is written, too, if its ledger cannot be read again.
+            with suppress(LedgerError):
+                budget = budget_of(self.options.get("ledger"), release)
+        self.show_page(partial(page, release, rules, budget=budget))
 
     def show_page(self, make: Callable[..., str]) -> None:
         """Write what makes a page under a title, if there is a page."""
@@ -272,17 +277,39 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('ledger')}")
         return None
     ledger = fim.Ledger(path, allow_other_unit=options["allow_other_unit"], again=options["again"])
-    _ledgers[path] = ledger
+    _ledgers.append(ledger)
     return ledger
+
+
+def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
+    """Return what a ledger says now of all its releases, in sentences; none without a ledger.
+
+    Raises ParameterError if it has no entry of this release.
+    """
+    if path is None:
+        return ()
+    from fim_private.output.ledgers import budget_in_words
+
+    opened = [ledger for ledger in _ledgers if ledger.name == path]
+    ledger = opened[0] if opened else fim.Ledger(path)
+    statement = ledger.statement()
+    charged = release.charged
+    places = {(entry.dataset, entry.number) for entry in statement.entries}
+    if charged is None or (charged.dataset, charged.entry) not in places:
+        raise ParameterError(
+            f"the release was not charged to {path!r}; give the {parameter('ledger')} that it was "
+            f"charged to, or leave it out"
+        )
+    return budget_in_words(statement)
 
 
 def left() -> Iterator[str]:
     """Yield in words how much budget remains in each ledger that this command charged."""
-    for path, ledger in _ledgers.items():
+    for ledger in _ledgers:
         if ledger.charged is not None:
             from fim_private.release.words import left_briefly
 
-            yield f"{left_briefly(ledger.charged.left)} left in {printable(path)}"
+            yield f"{left_briefly(ledger.charged.left)} left in {printable(ledger.name)}"
 
 
 def tell_written() -> None:

@@ -12,7 +12,13 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Self
 
-from fim_private.dp.composition import PrivacyBudget, gdp_mu, growth_bound, zcdp_epsilon
+from fim_private.dp.composition import (
+    PrivacyBudget,
+    gdp_epsilon,
+    gdp_mu,
+    growth_bound,
+    zcdp_epsilon,
+)
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 
 _NOTHING = Fraction(0)
@@ -226,35 +232,6 @@ def cost_of_segments(
     return smaller, total_zcdp
 
 
-def cost_of_units(
-    cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: bool
-) -> PrivacyCost:
-    """Return what protects somebody who is several units, if this is spent of each.
-
-    Args:
-        cost: What is spent of one unit.
-        zcdp: The same in zCDP; None if it is not known.
-        units: How many units that person is, >= 1.
-        apart: Whether no release has two of them. Their costs then add up, in zCDP as well.
-
-    Source: docs/privacy.md, Theorem 30.
-    """
-    epsilon, delta = units * cost.epsilon, units * cost.delta
-    if not apart:
-        # δ (1 + e^ε + … + e^{(units-1)ε}), rounded up: any above 0 counts as 1 where that is vast
-        growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
-        if growth is None:
-            delta = Fraction(cost.delta > 0)
-        elif growth > 1:
-            delta = cost.delta * (growth**units - 1) / (growth - 1)
-    elif zcdp is not None:
-        names_delta = units * zcdp.delta
-        if names_delta < delta < 1:
-            spare_delta = PrivacyBudget(None, delta).spare_delta(names_delta)
-            epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, spare_delta))
-    return PrivacyCost(epsilon, min(Fraction(1), delta))
-
-
 # -------------------- sums over time: of all entries of a ledger
 
 # What an entry costs: (ε, δ), and ρ and δ of zero-concentrated privacy.
@@ -267,13 +244,75 @@ Partition = tuple[str, tuple[str, ...], str | None]
 # A partition, and the first and the last day of units.
 Reach = tuple[Partition, int, int]
 # What entries have spent of the units that they reach, by the names of SUMS; None reaches all.
-Spent = Mapping[Reach | None, Mapping[str, Fraction]]
+Sums = Mapping[str, Fraction]  # by the names of SUMS
+Spent = Mapping[Reach | None, Sums]
 NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
+# Beyond it, ρ says less than the ε that are added.
+_MOST_RHO = 10**6
+
+
+def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Fraction]:
+    """Return what one release adds up to, by the names of SUMS."""
+    other_noise = Fraction(not zcdp.normal)
+    amounts = (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta, other_noise)
+    return dict(zip(SUMS, amounts, strict=True))
+
+
+def smallest_cost(sums: Mapping[str, Fraction], delta: Fraction | None = None) -> PrivacyCost:
+    """Return the (ε, δ) of releases that were planned beforehand, with the smallest valid ε.
+
+    Basic composition, zCDP and, where all noise is normal, Gaussian privacy each prove one.
+
+    Args:
+        sums: What the releases add up to, by the names of SUMS.
+        delta: The δ at which ε is stated, >= 0; None for the sum of theirs.
+
+    Source: docs/privacy.md, Theorem 32.
+    """
+    if delta is None:
+        delta = min(sums["delta"], Fraction(1))
+    proven = []
+    if sums["delta"] <= delta:
+        proven.append(sums["epsilon"])
+    rho, names_delta = sums["rho"], sums["zcdp_delta"]
+    if names_delta < delta < 1 and 0 < rho <= _MOST_RHO:
+        spare_delta = PrivacyBudget(None, delta).spare_delta(names_delta)
+        proven.append(zcdp_epsilon(rho, spare_delta))
+        if not sums["other_noise"]:
+            proven.append(gdp_epsilon(2 * rho, spare_delta))
+    if not proven:
+        return PrivacyCost(sums["epsilon"], min(sums["delta"], Fraction(1)))
+    return PrivacyCost(min(proven), delta)
+
+
+def cost_of_group(cost: PrivacyCost, units: int) -> PrivacyCost:
+    """Return what a release spends of somebody who is several units in it, >= 1.
+
+    cost: what it spends of one unit. Source: docs/privacy.md, Theorem 30 (b).
+    """
+    epsilon, delta = units * cost.epsilon, units * cost.delta
+    # δ (1 + e^ε + … + e^{(units-1)ε}), rounded up: any above 0 counts as 1 where that is vast
+    growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
+    if growth is None:
+        delta = Fraction(cost.delta > 0)
+    elif growth > 1:
+        delta = cost.delta * (growth**units - 1) / (growth - 1)
+    return PrivacyCost(epsilon, min(Fraction(1), delta))
 
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return the sums of somebody who spent two times, by the names of SUMS."""
     return {name: earlier[name] + later[name] for name in SUMS}
+
+
+def added_up(several: Iterable[Sums | None]) -> Sums | None:
+    """Return the sums of all of several releases; None if those of one are not known."""
+    total: Sums = NO_SUMS
+    for sums in several:
+        if sums is None:
+            return None
+        total = both(total, sums)
+    return total
 
 
 def times_fitting(left: Mapping[str, Fraction], cost: Mapping[str, Fraction]) -> Fraction:

@@ -17,20 +17,20 @@ Functions of lists, such as `fim.select` and quantiles, have no purchases to rea
 arguments, and `begin` writes the charge before a result is computed.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypedDict
 
 from fim_private.display import JsonObject
-from fim_private.dp.accountant import cost_of_units
+from fim_private.dp.accountant import Reach, Sums, smallest_cost, sums_of
 from fim_private.dp.arguments import short
 from fim_private.dp.cautions import cautions
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
-from fim_private.dp.neighbors import exact_neighbors
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.periods import PERIODS_A_YEAR, Period, first_day, period_at
+from fim_private.periods import PERIODS_A_YEAR, Period, first_day, in_words, is_of_weeks
 
 UNITS = ("basket", "user")
 # A parameter from there on is written in four digits.
@@ -44,7 +44,8 @@ class Span:
     Attributes:
         time: The column of times.
         baskets: The columns of baskets' ids, sorted.
-        per: The kind of period, such as "month", if a unit is what a user buys in one; else None.
+        per: The kind of period, of `periods.KINDS_OF_PROMISE`, if a unit is what a user buys in
+            one; else None.
         period: The period that the release is about; None for all of them.
     """
 
@@ -59,44 +60,62 @@ class Span:
         return self.time, self.baskets, self.per
 
     @property
-    def has_one_each(self) -> bool:
-        """Whether a user has no more than one unit in it, where a unit is what a user buys in one
-        period.
-        """
-        if self.per is None or self.days is None:
-            return False
-        first, last = self.days
-        return period_at(self.per, first).last == last
+    def units_of_user(self) -> int:
+        """How many units a user may be in it; if it is about no period, in all of a year."""
+        if self.per is None:
+            return 1
+        if self.period is None:
+            return PERIODS_A_YEAR[in_words(self.per).rpartition(" ")[2]]
+        return len(Period.of(self.period, per=self.per).stretches(self.per))
 
     @property
     def days(self) -> tuple[int, int] | None:
         """The first and the last day on which one of its units may be; None for all days."""
         if self.period is None:
             return None
-        period = Period.of(self.period)
+        period = Period.of(self.period, per=self.per)
         if self.per is None:
             return period.first, period.last
         touched = period.stretches(self.per)
         return first_day(self.per, touched[0]), first_day(self.per, touched[-1] + 1) - 1
 
 
-def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) -> str:
-    """Return in words what is spent on a user who is a unit in each of many periods.
+def reach_of(span: Span | None, unit: str, neighbors: str) -> Reach | None:
+    """Return which units a release is of: None for all of them, else their partition, and their
+    first and last day.
+
+    A user for good is in all periods, and a unit that is replaced may move from one to another
+    (docs/privacy.md).
+    """
+    days = None if span is None else span.days
+    if span is None or days is None or neighbors != Neighbors.ADD_REMOVE:
+        return None
+    is_for_good = unit == "user" and span.per is None
+    return None if is_for_good else (span.partition, *days)
+
+
+def for_good(per: str, periods: Sequence[str], adds_up: Sums | None) -> str:
+    """Return in words what is spent of a user who buys in all periods, where one is protected.
 
     Args:
-        per: The kind of period.
-        cost: What is spent on each of these units.
-        zcdp: The same in zCDP.
-        apart: Whether no release has two of them, as in `accountant.cost_of_units`.
+        per: The kind of period, each of which is a unit of a user.
+        periods: The names of the periods that a release is about; none for all.
+        adds_up: What it spends of such a user; None if that is not known.
     """
-    units = PERIODS_A_YEAR[per]
-    whole = cost_of_units(cost, zcdp, units, apart=apart)
-    return (
-        f"One {per} of a user is protected, not the user for good. A user who buys in {units} "
-        f"{per}s, with as much "
-        f"spent on each, has ε = {least_in_words(whole.epsilon)}, δ = "
-        f"{least_in_words(whole.delta)} in all."
-    )
+    kind = in_words(per)
+    protected = f"One {kind} of a user is protected, not the user for good."
+    if is_of_weeks(per):
+        protected += f" A week belongs to the {kind} of its Thursday."
+    if adds_up is None:
+        return protected
+    times, where = 1, "all these periods"
+    if not periods:
+        where = f"all {kind}s of a year"
+    elif len(periods) == 1:
+        times, name = Period.of(periods[0], per=per).repeated
+        where = f"{times} {name}, with as much spent on each,"
+    cost = smallest_cost({name: times * amount for name, amount in adds_up.items()})
+    return f"{protected} A user who buys in {where} has {cost.in_words} in all."
 
 
 @dataclass(frozen=True)
@@ -116,6 +135,7 @@ class Charge:
         parameters: What was asked for, as plain values of JSON without floats.
         unit_columns: The columns that name the privacy unit; None if none does, as for lists.
         span: The period of the units, and the columns that assign it.
+        of_user: What it adds up to for a user who is several units in it; None where none is.
     """
 
     command: str
@@ -127,6 +147,17 @@ class Charge:
     parameters: Mapping[str, object]
     unit_columns: tuple[str, ...] | None = None
     span: Span | None = None
+    of_user: Sums | None = field(default=None, compare=False)
+
+    @property
+    def sums(self) -> Sums:
+        """What it adds up to, by the names of `accountant.SUMS`."""
+        return sums_of(self.cost, self.zcdp)
+
+    @property
+    def adds_up(self) -> Sums:
+        """What it adds up to for a user, with all the units that they are in it."""
+        return self.of_user or self.sums
 
     @property
     def period(self) -> str | None:
@@ -163,17 +194,21 @@ class Charged:
     """What an account says once a release has been charged: its data set, the number of the entry,
     what is left.
 
-    period: the period that it is left for; None for all.
+    period: the period that it is left for; None for all. spent: the (ε, δ) of all releases so far,
+    at the δ of the ledger; None where an earlier version charged it.
     """
 
     dataset: str
     entry: int
     left: Left
     period: str | None = None
+    spent: PrivacyCost | None = None
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in the JSON of a release."""
         values = vars(self) | {"left": self.left.to_dict()}
+        if self.spent is not None:
+            values["spent"] = self.spent.to_dict()
         return {name: value for name, value in values.items() if value is not None}
 
 

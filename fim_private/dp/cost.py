@@ -164,6 +164,15 @@ class PrivacyCost:
     def __init__(self, epsilon: Number, delta: Number) -> None:
         vars(self).update(epsilon=Exact(epsilon), delta=Exact(delta))
 
+    @property
+    def in_words(self) -> str:
+        """What it is, rounded up, such as "ε = 1, δ = 1e-06"."""
+        return f"ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}"
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain values, rounded up to floats."""
+        return {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+
 
 @dataclass(frozen=True, init=False)
 class ZcdpCost:

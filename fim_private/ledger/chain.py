@@ -13,14 +13,12 @@ from functools import cached_property, lru_cache
 from typing import Self
 
 from fim_private.display import JsonObject
-from fim_private.dp.accountant import COSTS, Reach
-from fim_private.dp.charge import Charge, Span
+from fim_private.dp.accountant import COSTS, SUMS, Reach, Sums
+from fim_private.dp.charge import Charge, Span, reach_of
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
-from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
-Sums = Mapping[str, Fraction]  # by names of accountant.SUMS
 # What reading a record raises that was edited, or is damaged.
 NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -87,8 +85,8 @@ class Terms:
         dataset: The name of the data; None, as in the two that follow: the first entry decides.
         neighbors: The neighbour relation.
         privacy_unit: "basket" or "user".
-        per: The kind of period, each of which is a unit of a user; None where users are protected
-            for good.
+        per: The kind of period, of `periods.KINDS_OF_PROMISE`, each of which is a unit of a user;
+            None where users are protected for good.
         basic_delta: What δ may add up to in basic composition; None for delta.
         gaussian_rho: What ρ = μ²/2 may add up to in Gaussian privacy; None if it is not a choice.
         renewed: None for a first one. Else file and id of the ledger before it, when it was
@@ -205,25 +203,10 @@ class Entry(Charge):
         amounts = (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta)
         return dict(zip(COSTS, amounts, strict=True))
 
-    @property
-    def sums(self) -> Sums:
-        """What it adds to the ledger, by the names of SUMS."""
-        return {**self.costs, "other_noise": Fraction(not self.zcdp.normal)}
-
     @cached_property
     def reach(self) -> Reach | None:
-        """Which units it is of: None for all of them, else their partition, and their first and
-        last day.
-
-        A user for good is in all periods, and a unit that is replaced may move from one to another
-        (docs/privacy.md).
-        """
-        span = self.span
-        days = None if span is None else span.days
-        if span is None or days is None or self.neighbors != Neighbors.ADD_REMOVE:
-            return None
-        is_for_good = self.privacy_unit == "user" and span.per is None
-        return None if is_for_good else (span.partition, *days)
+        """Which units it is of; None for all of them."""
+        return reach_of(self.span, self.privacy_unit, self.neighbors)
 
     def record(self) -> str:
         """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast
@@ -248,6 +231,8 @@ class Entry(Charge):
             values["span"] = {**vars(self.span), "baskets": [*self.span.baskets]}
         if self.zcdp.normal:
             values["normal"] = True
+        if self.of_user is not None:
+            values["of_user"] = sums_written(self.of_user)
         return values
 
     @cached_property
@@ -266,6 +251,8 @@ class Entry(Charge):
         if "span" in record:
             span = record["span"]
             record["span"] = Span(**span | {"baskets": tuple(span["baskets"])})
+        if "of_user" in record:
+            record["of_user"] = {name: read(record["of_user"][name]) for name in SUMS}
         entry = cls(**record, cost=cost, zcdp=zcdp)
         _ = entry.reach  # raises for no period
         if entry.hash != hashed(text):

@@ -1,13 +1,14 @@
-"""The budget of a data set, in a file: what releases spent, what is left, and what is refused."""
+"""The budget of a data set: what releases spent, what is left, and what is refused."""
 
 import os
+import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import count, islice
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Self
 from uuid import uuid4
 
@@ -17,7 +18,7 @@ from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_rho
 from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
-from fim_private.ledger import storage
+from fim_private.ledger import witness
 from fim_private.ledger.chain import (
     NO_RECORD,
     Composition,
@@ -28,9 +29,12 @@ from fim_private.ledger.chain import (
     sums_written,
     verified_chain,
 )
+from fim_private.ledger.files import FilePlace
+from fim_private.ledger.postgresql import TablePlace
 from fim_private.ledger.statement import Statement
-from fim_private.ledger.storage import LastSeen
-from fim_private.periods import KINDS
+from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, EXPORTED, FORM, Book, Place, edited
+from fim_private.ledger.witness import LastSeen
+from fim_private.periods import KINDS_OF_PROMISE
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
@@ -42,28 +46,30 @@ _NOTHING = Fraction(0)
 
 
 class Ledger:
-    """The ledger of a file, to which releases are charged: `fim.mine(..., ledger=ledger,
-    dataset="sales")`.
+    """The ledger, in a file or in PostgreSQL, to which releases are charged: `fim.mine(...,
+    ledger=ledger, dataset="sales")`.
 
     Every release is written down in it, and synced to the disk, before supports are counted and
     noise is drawn; one that would overspend is refused. It is bound to one data set, privacy unit
     and neighbour relation. They are named at creation or by the first release. It is bound to the
-    columns that named the unit first, too. Any number of processes may share it on one machine (not
-    over a network file system). charged: what this object was charged with last.
+    columns that named the unit first, too. Any number of processes may share it: on one machine in
+    a file (not over a network file system), on many in PostgreSQL. name: as messages show it.
+    charged: what this object was charged with last.
     """
 
     def __init__(
         self, path: FilePath, *, allow_other_unit: bool = False, again: bool = False
     ) -> None:
-        """Open a ledger that `create` made.
+        """Open a ledger that `create` made: a file, or postgresql://host/database#name.
 
         Entries verified here before are not verified again. allow_other_unit: whether a release may
         name the same users by other columns than the first did. again: whether the same request for
         the same period may be charged again. Raises LedgerError for what is no ledger, was changed,
         or is an older copy.
         """
-        self._name, place = _place(path)
-        self._file: Path | None = place
+        place = _place(path)
+        self.name = place.name
+        self._place: Place | None = place
         self._allow_other_unit, self._again = allow_other_unit, again
         self._known: Statement | None = None
         self.charged: Charged | None = None
@@ -71,7 +77,7 @@ class Ledger:
         renewed = self._balance().terms.renewed or {}
         # Also where whoever renewed it was killed before that was noted, or is another user.
         if "id" in renewed:
-            storage.remember_renewal(renewed["id"])
+            witness.remember_renewal(renewed["id"])
 
     @classmethod
     def create(
@@ -93,7 +99,7 @@ class Ledger:
         Raises ParameterError, and LedgerError if it cannot be written.
 
         Args:
-            path: Of a new file.
+            path: Of a new file, or postgresql://host/database#name with a name that is free.
             epsilon: 1e-9 to 1e9.
             delta: 0, or 1e-300 up to below 1.
             rho: 1e-18 to 1e8, instead of epsilon, which then follows from rho and delta.
@@ -106,13 +112,16 @@ class Ledger:
             unit: What it protects, "basket" or "user". None: the first release decides.
             per: "day", "week", "month", "quarter" or "year", which protects what a user buys in any
                 one of them, not users for good. Periods that do not overlap cost the most of them.
+                A week belongs to the month, quarter or year of its Thursday; "calendar-month" and
+                its like cut weeks instead.
             renew: Whether path may be a ledger. It begins anew with nothing spent. The old ledger
-                stays beside it, as path.1, and takes no more charges. Its dataset, neighbors, unit
-                and per apply where you leave them out. The new ledger then says what the old one
-                had spent: a user of both times is protected by both budgets together. Where it
-                promises something else, it only names the old one, and nothing is added up.
+                stays beside it, with .1 behind its name, and takes no more charges. Its dataset,
+                neighbors, unit and per apply where you leave them out. The new ledger then says
+                what the old one had spent: a user of both times is protected by both budgets
+                together. Where it promises something else, it only names the old one, and nothing
+                is added up.
         """
-        _, place = _place(path)
+        place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
         _check_choices(epsilon, rho, composition, dataset, unit, per)
         if per is not None:
@@ -129,40 +138,66 @@ class Ledger:
                 dataset=dataset,
                 neighbors=None if neighbors is None else str(exact_neighbors(neighbors)),
                 privacy_unit=unit,
-                per=per,
+                per=None if per is None else KINDS_OF_PROMISE[per],
             ),
             PrivacyBudget.of(epsilon, delta, rho),
         )
         if renew and place.exists():
             cls._renew(path, place, terms)
         else:
-            storage.create(place, terms.record())
+            with place.created() as book:
+                book.begin(terms)
         ledger = cls(path)
         ledger._remember()
         return ledger
 
     @classmethod
-    def _renew(cls, path: FilePath, place: Path, terms: Terms) -> None:
+    def _renew(cls, path: FilePath, place: Place, terms: Terms) -> None:
         """Begin a ledger anew, and keep it as it was, but closed, under another name."""
-        with storage.opened(place, writes=True) as connection:
+        with place.opened(writes=True) as book:
             before = cls(path).statement(verify=True)  # while nobody else can add to it
             if before.closed:
-                raise LedgerError(
-                    f"{shown(before.name)} was renewed already; renew the ledger that followed it, "
-                    "or choose another name"
-                )
-            names = (place.with_name(f"{place.name}.{number}") for number in count(1))
-            aside = next(name for name in names if not name.exists())
+                raise LedgerError(f"{shown(before.name)} {before.closed}; choose another name")
+            aside = next(beside for beside in map(place.beside, count(1)) if not beside.exists())
             per = before.terms.per if terms.privacy_unit is None else terms.per
             terms = replace(terms.filled_from(before.promise), per=per)
-            renewed = {"file": aside.name, "time": terms.created, "id": before.terms.id}
+            renewed = {"file": aside.label, "time": terms.created, "id": before.terms.id}
             if _promises_the_same(before, terms):
                 renewed |= _spent_until_now(before)
-            storage.renew(connection, place, aside, replace(terms, renewed=renewed).record())
+            book.renew(aside, replace(terms, renewed=renewed))
+
+    @classmethod
+    def import_from(cls, source: FilePath, path: FilePath) -> Self:
+        """Create the ledger of an export, or move a ledger, and open it.
+
+        A ledger that is moved becomes an export of itself, so that nothing is charged twice. Raises
+        LedgerError where path is taken, and for an older copy than this machine knows.
+        """
+        old = cls(source)
+        moves = not old._balance().closed
+        with _place(path).created() as new, old._opened(writes=moves) as book:
+            if book.form == CLOSED:
+                raise LedgerError(f"{shown(old.name)} {CLOSED_FORMS[CLOSED]}; import that one")
+            new.copy(book, FORM)
+            old._verify_and_note(new, verify=True)
+            if moves:
+                # On the disk before the new ledger is: whatever fails, there are never two.
+                book.mark(EXPORTED)
+        return cls(path)
+
+    def export(self, file: FilePath) -> None:
+        """Copy the ledger as it is now to a new file, which can be shown, and takes no charges.
+
+        Raises LedgerError, also if the file exists.
+        """
+        place = _place(file)
+        with place.created() as copy, self._opened() as book:
+            self._verify_and_note(book, verify=True)
+            copy.copy(book, EXPORTED)
 
     def close(self) -> None:
         """Refuse everything from now on."""
-        self._file = None
+        self._place = None
 
     def __enter__(self) -> Self:
         return self
@@ -176,9 +211,9 @@ class Ledger:
         verify: from the first entry on; else those verified here before are shown as the file has
         them, not added up.
         """
-        with storage.opened(self._path) as connection:
-            balance = self._verify_and_note(connection, verify=verify)
-            rows = islice(storage.entries(connection), balance.seen.entries)
+        with self._opened() as book:
+            balance = self._verify_and_note(book, verify=verify)
+            rows = islice(book.entries(), balance.seen.entries)
             try:
                 entries = tuple(Entry.read(record) for _, record, _ in rows)
             except NO_RECORD:
@@ -206,37 +241,34 @@ class Ledger:
 
     def check(self, *charges: Charge) -> None:
         """Raise LedgerError where charges would be refused now. Nothing is written."""
-        with storage.opened(self._path) as connection:
-            self._after(charges, connection)
+        with self._opened() as book:
+            self._after(charges, book)
 
     def charge(self, *charges: Charge) -> Charged:
         """Write charges down, all or none; when this returns they are on the disk. Return what it
         says of the last.
 
-        Raises LedgerError as `check` does, and if the file cannot be written. The charge may be on
-        the disk then; whoever asked for it must release nothing.
+        Raises LedgerError as `check` does, and if they cannot be written. The charge may be on the
+        disk then; whoever asked for it must release nothing.
         """
-        with storage.opened(self._path, writes=True) as connection:
+        with self._opened(writes=True) as book:
             # What is left is reckoned anew, with what others have added, while nobody else can add
             # more.
-            after, entries = self._after(charges, connection)
-            for entry in entries:
-                storage.append(connection, entry.number, entry.record(), entry.hash)
+            after, entries = self._after(charges, book)
+            book.append([(entry.number, entry.record(), entry.hash) for entry in entries])
         self._known = after
         self._remember()
         last = entries[-1]
         left = after.left_at(last.reach)
         period = None if last.reach is None else last.period
-        self.charged = Charged(last.dataset, last.number, left, period)
+        self.charged = Charged(last.dataset, last.number, left, period, after.together)
         return self.charged
 
-    def _after(
-        self, charges: Sequence[Charge], connection: Connection
-    ) -> tuple[Statement, list[Entry]]:
+    def _after(self, charges: Sequence[Charge], book: Book) -> tuple[Statement, list[Entry]]:
         """Return what the ledger adds up to with some charges, and these as entries; LedgerError
         where one is refused.
         """
-        before = self._verify_and_note(connection)
+        before = self._verify_and_note(book)
         if not charges:
             raise ParameterError(
                 "a ledger is charged with a cost: give one fim_private.dp.charge.Charge or more"
@@ -250,51 +282,50 @@ class Ledger:
             before = before.after([entry])
             entries.append(entry)
         if not self._again:
-            self._check_new(entries, connection)
+            self._check_new(entries, book)
         return before, entries
 
-    def _check_new(self, entries: Sequence[Entry], connection: Connection) -> None:
+    def _check_new(self, entries: Sequence[Entry], book: Book) -> None:
         """Raise LedgerError if the same was asked before for the same period."""
         by_period: dict[str, list[Entry]] = {}
         for entry in entries:
             if entry.period is not None:
                 by_period.setdefault(entry.period, []).append(entry)
-        for period, record in storage.of_periods(connection, by_period):
+        for period, record in book.of_periods(by_period):
             before = Entry.read(record)
             if any(before.asks_as(entry) for entry in by_period[period]):
                 raise LedgerError(
-                    f"{shown(self._name)} was charged for the same request and {period} before: "
+                    f"{shown(self.name)} was charged for the same request and {period} before: "
                     f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
                     f"again with {parameter('again')}"
                 )
 
-    @property
-    def _path(self) -> Path:
-        if self._file is None:
-            raise LedgerError(f"the ledger {shown(self._name)} is closed; open it again")
-        return self._file
+    def _opened(self, *, writes: bool = False) -> AbstractContextManager[Book]:
+        """Open where it is kept. Raises LedgerError."""
+        if self._place is None:
+            raise LedgerError(f"the ledger {shown(self.name)} is closed; open it again")
+        return self._place.opened(writes=writes)
 
     def _balance(self) -> Statement:
         """Return what the ledger adds up to now, without its entries. Raises LedgerError as opening
         does.
         """
-        with storage.opened(self._path) as connection:
-            return self._verify_and_note(connection)
+        with self._opened() as book:
+            return self._verify_and_note(book)
 
-    def _verify_and_note(self, connection: Connection, *, verify: bool = False) -> Statement:
+    def _verify_and_note(self, book: Book, *, verify: bool = False) -> Statement:
         """Return what the entries add up to; LedgerError for what is damaged, another ledger than
         before, or older.
         """
         try:
-            terms = Terms.read(storage.terms(connection))
+            terms = Terms.read(book.terms)
             if self._known is not None and self._known.terms.id != terms.id:
                 raise LedgerError(
-                    f"{shown(self._name)} is another ledger than when it was opened; open it again"
+                    f"{shown(self.name)} is another ledger than when it was opened; open it again"
                 )
-            closed = storage.is_closed(connection)
-            if not closed and storage.was_renewed(terms.id):
+            if book.form not in CLOSED_FORMS and witness.was_renewed(terms.id):
                 raise LedgerError(
-                    f"{shown(self._name)} is an older copy of a ledger that was renewed, "
+                    f"{shown(self.name)} is an older copy of a ledger that was renewed, "
                     "and takes no more charges. Put back the ledger that followed it, or create "
                     "a new "
                     "ledger with what you know to be left"
@@ -303,24 +334,28 @@ class Ledger:
             # look like a loss.
             nothing = LastSeen(0, terms.hash, terms.hash, terms.hash, None, {})
             known = nothing if self._known is None else self._known.seen
-            notes = [nothing, known, storage.noted(terms.id) or nothing]
+            notes = [nothing, known]
+            is_export = book.form == EXPORTED  # it may be older: it is never charged
+            if not is_export:
+                notes.append(witness.noted(terms.id) or nothing)
             for note in notes:
-                self._check_seen(connection, terms, note)
+                self._check_seen(book, terms, note)
             seen, first = nothing, None
             if not verify:
                 seen = max(notes, key=lambda note: note.entries)
             if seen.entries:
-                first = Entry.read(str(storage.entry(connection, 1)[0]))
-            rows = storage.entries(connection, after=seen.entries)
-            before = Statement(self._name, terms, seen, first, closed=closed)
+                first = Entry.read(str(book.entry(1)[0]))
+            rows = book.entries(after=seen.entries)
+            before = Statement(self.name, terms, seen, first, form=book.form)
             self._known = before.after(verified_chain(rows, seen.entries, seen.hash))
         except NO_RECORD:
             raise self._damaged() from None
-        if verify or self._known.seen.entries - seen.entries >= _MANY:
-            storage.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
+        is_much = verify or self._known.seen.entries - seen.entries >= _MANY
+        if is_much and not is_export:
+            witness.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
         return self._known
 
-    def _check_seen(self, connection: Connection, terms: Terms, seen: LastSeen) -> None:
+    def _check_seen(self, book: Book, terms: Terms, seen: LastSeen) -> None:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was
         seen.
         """
@@ -328,13 +363,13 @@ class Ledger:
         def is_there(number: int, hash: str) -> bool:
             if not number:
                 return hash == terms.hash
-            record, stored = storage.entry(connection, number)
+            record, stored = book.entry(number)
             return hashed(str(record)) == stored == hash
 
         same_first = seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
         if not same_first or not is_there(seen.entries, seen.hash):
             raise LedgerError(
-                f"{shown(self._name)} is not what it was when it was last used here "
+                f"{shown(self.name)} is not what it was when it was last used here "
                 f"({seen.entries:,} entries). An "
                 "older copy was put back, or it was edited. Put back the newest, or create a new "
                 "ledger with what you "
@@ -342,21 +377,18 @@ class Ledger:
             )
 
     def _damaged(self) -> LedgerError:
-        return LedgerError(
-            f"{shown(self._name)} was edited or is damaged: its entries do not follow each "
-            f"other; {storage.PUT_BACK}"
-        )
+        return edited(self.name, "its entries do not follow each other")
 
     def _remember(self) -> None:
         """Note, apart from the file, which entry was the last. Where that fails, the charge stands,
         with a warning.
         """
         assert self._known is not None
-        if not storage.remember(self._known.terms.id, self._known.seen) and not self._warned:
+        if not witness.remember(self._known.terms.id, self._known.seen) and not self._warned:
             self._warned = True
-            folder = storage.folder()
+            folder = witness.folder()
             reason = f"{shown(str(folder))} cannot be written"
-            if folder.is_relative_to(storage.NO_HOME / "fim-private"):
+            if folder.is_relative_to(witness.NO_HOME / "fim-private"):
                 reason = "you have no home directory"
             unnoticed = "if an older copy of the ledger is put back, that will not be noticed, "
             warn([f"{unnoticed}since {reason}"], stacklevel=4)
@@ -368,13 +400,15 @@ class Ledger:
         return self.statement()._repr_html_()
 
 
-def _place(path: FilePath) -> tuple[str, Path]:
-    """Return a path as it was given, and where it leads; raise ParameterError if it is no path."""
+def _place(path: FilePath) -> Place:
+    """Return where a path or an address leads; raise ParameterError if it is neither."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
     name = os.fspath(path)
+    if re.match("postgres(ql)?://", name):
+        return TablePlace.of(name)
     try:
-        return name, Path(name).expanduser().resolve()
+        return FilePlace(name, Path(name).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):
         raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
@@ -435,7 +469,7 @@ def _check_choices(
     for name, choice, choices in (
         ("composition", composition, (*Composition,)),
         ("unit", unit, UNITS),
-        ("per", per, KINDS),
+        ("per", per, KINDS_OF_PROMISE),
     ):
         if choice not in (None, *choices):
             raise ParameterError(

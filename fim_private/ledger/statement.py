@@ -7,13 +7,21 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from fim_private.display import JsonObject, Table, Tabular
-from fim_private.dp.accountant import COSTS, NO_SUMS, Reach, both, most_spent, times_fitting
-from fim_private.dp.charge import Left, of_many
+from fim_private.dp.accountant import (
+    NO_SUMS,
+    Reach,
+    Sums,
+    added_up,
+    both,
+    most_spent,
+    smallest_cost,
+    times_fitting,
+)
+from fim_private.dp.charge import Left
 from fim_private.dp.composition import growth_bound, root_below
 from fim_private.dp.cost import (
     Exact,
     PrivacyCost,
-    ZcdpCost,
     least_in_words,
     most_in_words,
     rounded_down,
@@ -21,9 +29,10 @@ from fim_private.dp.cost import (
 )
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
-from fim_private.ledger.chain import SCHEMA, Composition, Entry, Sums, Terms
-from fim_private.ledger.storage import LastSeen
-from fim_private.periods import period_at
+from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms
+from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
+from fim_private.ledger.witness import LastSeen
+from fim_private.periods import Period, first_day, in_words, is_of_weeks, period_at, plain_promise
 
 _NOTHING = Fraction(0)
 _COMPOSED = {
@@ -46,7 +55,7 @@ class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
-    where they were asked for. closed: whether it was renewed, and so takes no more charges.
+    where they were asked for. form: of those in storage.
     """
 
     name: str
@@ -54,7 +63,7 @@ class Statement(Tabular):
     seen: LastSeen
     first: Entry | None = None
     entries: tuple[Entry, ...] = ()
-    closed: bool = False
+    form: int = FORM
 
     # the headings of rows_of
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
@@ -72,9 +81,33 @@ class Statement(Tabular):
         return replace(self, seen=seen, first=first)
 
     @property
+    def closed(self) -> str:
+        """Why it takes no charges, in words; nothing where it does."""
+        return CLOSED_FORMS.get(self.form, "")
+
+    @property
     def spent(self) -> Sums:
         """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
         return most_spent(self.seen.spent)
+
+    @property
+    def together(self) -> PrivacyCost:
+        """The (ε, δ) that all releases so far spend of any one unit, at the δ of the terms."""
+        return self.spent_at()
+
+    def spent_at(self, at: Reach | None = None) -> PrivacyCost:
+        """Return the (ε, δ) that is spent of any one unit, at the δ of the terms.
+
+        at: of the units that this reaches; None for those with the most spent.
+        """
+        return smallest_cost(most_spent(self.seen.spent, at), self.terms.delta)
+
+    @property
+    def spent_of_user(self) -> PrivacyCost:
+        """The (ε, δ) that all entries spend of a user who is in all of their periods."""
+        sums = added_up(entry.adds_up for entry in self.entries)
+        assert sums is not None
+        return smallest_cost(sums)
 
     @property
     def promise(self) -> Terms:
@@ -85,11 +118,11 @@ class Statement(Tabular):
         """Return how much of its sums is left under each composition that still holds.
 
         One whose limit was exceeded holds no more, also for a release that would add nothing to
-        that sum (docs/privacy.md, Theorem 31). Once the ledger is closed, none does.
+        that sum (docs/privacy.md, Theorem 31). Once the ledger was renewed, none does.
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
-        if self.closed:
+        if self.form == CLOSED:
             return {}
         spent = most_spent(self.seen.spent, at)
         room: dict[Composition, Sums] = {}
@@ -133,6 +166,26 @@ class Statement(Tabular):
         }
         return sorted(periods, key=lambda period: (period[2][1:], period[:2]))
 
+    @property
+    def stretches(self) -> list[tuple[str, Reach]]:
+        """The periods of which each is a unit, or else those charged: name, and the units reached.
+
+        The earliest comes first.
+        """
+        per = self.terms.per
+        if per is None:
+            return [(name, reach) for name, _, reach in self.periods]
+        units = {
+            (partition, number)
+            for _, _, (partition, first, last) in self.periods
+            for number in Period("", first, last, per).stretches(per)
+        }
+        stretches = []
+        for partition, number in sorted(units, key=lambda unit: unit[1]):
+            period = period_at(per, first_day(per, number))
+            stretches.append((period.name, (partition, period.first, period.last)))
+        return stretches
+
     def more_like_last(self, at: Reach | None = None) -> int | None:
         """Return how many more releases like the last fit; None before the first.
 
@@ -159,9 +212,7 @@ class Statement(Tabular):
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
         if self.closed:
-            return (
-                "It was renewed, and takes no more charges: they go to the ledger that followed it."
-            )
+            return f"It {self.closed}."
         number = self.more_like_last()
         if number is None:
             return None
@@ -174,22 +225,24 @@ class Statement(Tabular):
         if self.terms.renewed is not None:
             yield _renewal_in_words(self.terms.renewed)
         per = self.terms.per
-        if per is not None and self.spent["epsilon"]:
-            apart = all(
-                reach is not None and reach[2] <= period_at(per, reach[1]).last
-                for reach in self.seen.spent
+        if not self.entries:
+            return
+        who = f"one {self.promise.privacy_unit}"
+        if per is not None:
+            who = f"what one user buys in one {in_words(per)}"
+        yield (
+            f"So far {self.together.in_words} is spent of {who}, if these releases were planned "
+            "beforehand."
+        )
+        if per is not None:
+            yield (
+                f"A user who buys in all of these periods has {self.spent_of_user.in_words} in all."
             )
-            epsilon, delta, rho, zcdp_delta = (self.spent[name] for name in COSTS)
-            cost = PrivacyCost(epsilon, delta)
-            yield of_many(per, cost, ZcdpCost(rho, zcdp_delta), apart=apart)
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
         if self.closed:
-            raise LedgerError(
-                f"{shown(self.name)} was renewed, and takes no more charges; give "
-                f"{parameter('ledger')} the one that followed it"
-            )
+            raise LedgerError(f"{shown(self.name)} {self.closed}")
         contradiction = self._other_promise(charge)
         if contradiction is None and not allow_other_unit:
             contradiction = self._other_columns(charge)
@@ -226,9 +279,10 @@ class Statement(Tabular):
         per = None if charge.span is None else charge.span.per
         if charge.privacy_unit != "user" or per == self.terms.per:
             return None
-        instead = f"give {parameter('per')} {self.terms.per}"
-        if self.terms.per is None:
-            instead = f"leave out {parameter('per')}"
+        instead = f"leave out {parameter('per')}"
+        if self.terms.per is not None:
+            option = in_words(self.terms.per).replace(" ", "-")
+            instead = f"give {parameter('per')} {option}"
         return (
             f"protects {_users_for(self.terms.per)}, and this release protects "
             f"{_users_for(per)}; {instead}, or take another ledger"
@@ -251,11 +305,12 @@ class Statement(Tabular):
         span, first = charge.span, None if self.first is None else self.first.span
         if span is None or span.per is None or first is None or first.partition == span.partition:
             return None
+        kind = in_words(span.per)
         return (
-            f"finds the {first.per} of a purchase by {_listed([first.time, *first.baskets])}, and "
+            f"finds the {kind} of a purchase by {_listed([first.time, *first.baskets])}, and "
             f"this release by {_listed([span.time, *span.baskets])}. Give {parameter('time')} "
             f"{shown(first.time)} and the same {parameter('basket')}, or another ledger, or say "
-            f"{parameter('allow_other_unit')} if both find the same {first.per}s"
+            f"{parameter('allow_other_unit')} if both find the same {kind}s"
         )
 
     def _check_limit(self, charge: Entry) -> None:
@@ -309,7 +364,7 @@ class Statement(Tabular):
             return f"It is for {known}; its first release decides the rest."
         who = "one user, with all their baskets" if unit == "user" else "one basket"
         if self.terms.per is not None:
-            who += f" of one {self.terms.per}"
+            who += f" of one {in_words(self.terms.per)}"
         if self.seen.unit_columns is not None:
             who += f" (named by {_listed(self.seen.unit_columns)})"
         parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
@@ -318,7 +373,11 @@ class Statement(Tabular):
             relation += f": replacing it by any other that {alike}"
         if "items_are_public" in parameters:
             relation += ", among data with the same list of items"
-        return f"It is about {who}, under {relation}."
+        sentence = f"It is about {who}, under {relation}."
+        per = self.terms.per
+        if per is not None and is_of_weeks(per):
+            sentence += f" A week belongs to the {in_words(per)} of its Thursday."
+        return sentence
 
     @property
     def repeatable(self) -> str:
@@ -326,7 +385,7 @@ class Statement(Tabular):
         terms = self.terms
         who = f"one {self.promise.privacy_unit or 'basket or user'}"
         if terms.per is not None:
-            who = f"what one user buys in one {terms.per}"
+            who = f"what one user buys in one {in_words(terms.per)}"
         growth = growth_bound(terms.epsilon)
         factor = f"e^{least_in_words(terms.epsilon)}"
         if growth is not None:
@@ -352,7 +411,9 @@ class Statement(Tabular):
             "limit": {name: rounded_down(value) for name, value in self.terms.amounts.items()},
             "spent": _rounded_up(self.spent),
             "left": {str(name): left_of(name, room).to_dict() for name in self.terms.limits},
-            "per": self.terms.per,
+            "together": self.together.to_dict(),
+            "per": None,
+            **plain_promise(self.terms.per),
             "renewed": self.terms.renewed,
             "periods": [
                 {
@@ -418,7 +479,7 @@ def _rounded_up(sums: Sums) -> dict[str, float]:
 
 def _users_for(per: str | None) -> str:
     """Return in words which purchases of a user are protected together."""
-    return "users for good" if per is None else f"what a user buys in one {per}"
+    return "users for good" if per is None else f"what a user buys in one {in_words(per)}"
 
 
 def _renewal_in_words(renewed: Mapping[str, str]) -> str:

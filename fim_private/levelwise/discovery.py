@@ -34,6 +34,7 @@ from fim_private.levelwise.recipe import (
     Sought,
     closed_sets,
     item_threshold,
+    naming_probability,
     noisy_sums,
     noisy_weights,
 )
@@ -556,6 +557,21 @@ class ItemSearch:
     items_delta: Fraction | None
     recipe: AnyRecipe
 
+    def names_delta(self, units: int) -> Fraction:
+        """Return the δ for naming items that only one person has, who is so many units, >= 1."""
+        delta = self.items_delta
+        if delta is None:
+            return Fraction(0)
+        if units == 1:
+            return delta
+        variance = self.budget.variance(self.recipe.items, 1)
+        return naming_probability(variance, self._threshold(delta), self.recipe.own_items, units)
+
+    def _threshold(self, delta: Fraction) -> int:
+        """Return the noisy weight from which on an item is named. delta: `items_delta`."""
+        variance = self.budget.variance(self.recipe.items, 1)
+        return item_threshold(variance, delta, self.recipe.own_items)
+
     def found_items(
         self, source: SupportSource, universe: Universe, randomness: Randomness
     ) -> NoisyCounts:
@@ -581,7 +597,7 @@ class ItemSearch:
         noisy = noisy_sums(sums[codes], variance, randomness)
         if delta is not None:
             # Whole numbers are compared: a float below the threshold might be rounded up to it.
-            threshold = item_threshold(variance, delta, recipe.own_items)
+            threshold = self._threshold(delta)
             named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
             codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
         weights = np.asarray(noisy / GRID, dtype=np.float64)

@@ -135,20 +135,43 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
         most: How many items of a unit count, >= 1.
     """
     sigma2 = variance * GRID**2
-    even_weight = math.isqrt((GRID**2 - 1) // most) + 1
     least = max(
         GRID + least_exceeding(sigma2, delta),
-        even_weight + least_exceeding(sigma2, delta / most),
+        _even_weight(1, most) + least_exceeding(sigma2, delta / most),
     )
-    if most == 1 or least - GRID <= variance * GRID:
-        return least
+    return least_integer(
+        lambda threshold: naming_probability(variance, threshold, most) <= delta, least
+    )
 
-    def protects(threshold: int) -> bool:
-        one_item = rounded_normal_tail(sigma2, threshold - GRID)
-        even_items = most * rounded_normal_tail(sigma2, threshold - even_weight)
-        return one_item + max(one_item, even_items) <= delta
 
-    return least_integer(protects, least)
+def naming_probability(variance: Fraction, threshold: int, most: int, units: int = 1) -> Fraction:
+    """Return the probability at most with which any items are named that one person alone has.
+
+    Args:
+        variance: The variance of the noise, in units squared, > 0.
+        threshold: The noisy weight from which on an item is named, in multiples of 1/GRID.
+        most: How many items of a unit count, >= 1.
+        units: How many units the person is, >= 1: one of their items weighs as much at most, and
+            `units` times `most` items count.
+
+    Source: docs/privacy.md, Theorem 14 and, for several units, Theorem 30 (c).
+    """
+    sigma2, items = variance * GRID**2, units * most
+    one_item = rounded_normal_tail(sigma2, threshold - units * GRID)
+    if items == 1:
+        return one_item
+    even_items = items * rounded_normal_tail(sigma2, threshold - _even_weight(units, items))
+    several = max(one_item, even_items)
+    if threshold * units <= (units**2 + variance) * GRID:
+        probability = several
+    else:
+        probability = one_item + several
+    return probability if probability <= LARGEST_ITEMS_DELTA else Fraction(1)
+
+
+def _even_weight(units: int, items: int) -> int:
+    """Return the weight of each of a person's items, if all weigh the same: rounded up."""
+    return math.isqrt((units**2 * GRID**2 - 1) // items) + 1
 
 
 # The shares of the budget and the numbers of candidates, tuned on four of seven public data sets

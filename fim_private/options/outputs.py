@@ -10,7 +10,9 @@ ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
 )
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
+StatementFormat = StrEnum("StatementFormat", ["MARKDOWN", "YAML"])
 Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
+FigureKind = StrEnum("FigureKind", ["NETWORK", "MATRIX", "SUPPORTS", "RULES"])
 # The form of a release's file, by the ending of its name.
 FORM_OF_ENDING = {
     ".json": ReleaseFormat.JSON,
@@ -61,6 +63,20 @@ class IntervalsOption(TypedDict):
     ]
 
 
+class ReleaseFigure(TypedDict):
+    """A picture of a release beside the output."""
+
+    figure: Annotated[Path | None, written("Also draw a picture (.svg, .png, .pdf).")]
+    figure_kind: Annotated[
+        FigureKind | None,
+        written(
+            "With --figure: supports as dots, rules by lift and confidence, a network of rules "
+            "(extra figures), or a matrix of items.",
+            shown="supports",
+        ),
+    ]
+
+
 class TextOutput(TypedDict):
     """Where a table or JSON is written."""
 
@@ -103,6 +119,29 @@ class PageOutput(TitleOption):
         written(
             "Write the page here. By default it stands beside the release, with the ending .html."
         ),
+    ]
+
+
+class StatementOutput(TypedDict):
+    """Where a statement for the privacy officer is written, and what it says of the budget."""
+
+    ledger: Annotated[
+        OptionalText,
+        written(
+            "The ledger that the release was charged to: the statement then says what is spent "
+            "and left now.",
+            "FILE",
+        ),
+    ]
+    format: Annotated[
+        StatementFormat,
+        written(
+            "markdown, or yaml: a draft for the public registry of deployments (OpenDP).",
+            default=StatementFormat.MARKDOWN,
+        ),
+    ]
+    output: Annotated[
+        Path | None, written("Write to this file instead of the screen, such as statement.md.")
     ]
 
 

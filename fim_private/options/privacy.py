@@ -23,7 +23,7 @@ from fim_private.options.declaration import (
     of_ledger,
     shown,
 )
-from fim_private.periods import KINDS
+from fim_private.periods import KINDS_OF_PROMISE
 
 
 class BudgetOptions(TypedDict, total=False):
@@ -70,9 +70,10 @@ class LedgerOptions(TypedDict, total=False):
     ledger: Annotated[
         object,
         budget(
-            "Charge the release to this ledger before supports are counted. It refuses what "
-            "would overspend it. Make one with `fim-private budget create`.",
-            "FILE",
+            "Charge the release to this ledger, a file or postgresql://host/database#name, before "
+            "supports are counted. It refuses what would overspend it. Make one with "
+            "`fim-private budget create`.",
+            "LEDGER",
         ),
     ]
     dataset: Annotated[
@@ -173,15 +174,16 @@ class LedgerLimit(TypedDict):
         OptionalText,
         of_ledger(
             "Protect what a customer buys in any one day, week, month, quarter or year, not the "
-            "customer for good. Each has the whole budget.",
+            "customer for good. Each has the whole budget. A week belongs to the month of its "
+            "Thursday; calendar-month, -quarter and -year cut weeks.",
             "KIND",
-            values=KINDS,
+            values=KINDS_OF_PROMISE,
         ),
     ]
     renew: Annotated[
         bool,
         of_ledger(
-            "Begin the ledger FILE anew. The old one is kept beside it, and takes no more "
+            "Begin the LEDGER anew. The old one is kept beside it, and takes no more "
             "charges. The promise stays the same, unless you give another one.",
             must_be_typed=True,
         ),

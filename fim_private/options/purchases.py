@@ -12,7 +12,7 @@ from fim_private.options.declaration import (
     public,
     read,
 )
-from fim_private.periods import KINDS
+from fim_private.periods import KINDS_OF_PROMISE
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -179,9 +179,10 @@ class TimeOptions(TypedDict, total=False):
         OptionalText,
         counts(
             "With --user: protect what a customer buys in any one day, week, month, quarter or "
-            "year, not for good.",
+            "year, not for good. A week belongs to the month of its Thursday; calendar-month, "
+            "-quarter and -year cut weeks.",
             "KIND",
-            values=KINDS,
+            values=KINDS_OF_PROMISE,
         ),
     ]
     missing_time: Annotated[

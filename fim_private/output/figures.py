@@ -1,4 +1,6 @@
-"""Plans as pictures: what each mechanism requires, against ε or against the number of itemsets."""
+"""Plans as pictures, what each mechanism requires against ε or against the number of itemsets; and
+releases as pictures of each kind.
+"""
 
 import io
 import textwrap
@@ -9,8 +11,13 @@ from typing import Any
 from fim_private.dp.cost import least_in_words
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.registry import spec_named
+from fim_private.options.outputs import FigureKind
 from fim_private.planning.plan import Plan, PlannedMechanism, of_units, percent
-from fim_private.release.chart import of_matplotlib
+from fim_private.release.chart import draw, draw_all
+from fim_private.release.figures import figure_charts, figure_svg
+from fim_private.release.forms import AnyRelease
+from fim_private.release.labels import of_matplotlib
+from fim_private.release.rules import RuleChoice
 from fim_private.whole_files import staged
 
 # The axes of matplotlib, which is an optional extra.
@@ -33,12 +40,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             one.
         path: A file that ends in .png, .svg or .pdf.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in _FIGURES:
-        raise ParameterError(
-            f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not "
-            f"{str(path)!r}"
-        )
+    suffix = _checked_suffix(path)
     if isinstance(plans, Plan):
         first, footnote = plans, plans.title
         points: _Points = [(planned.top, planned) for planned in plans.mechanisms]
@@ -78,11 +80,52 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
                 _mark_units(axes, first.units)
             # Beside the second axis.
             axes.legend(loc="upper left", bbox_to_anchor=(1.13, 1), frameon=False)
-            image = io.BytesIO()
-            # Without a date, so that the same plan is the same file.
-            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-            figure.savefig(image, format=suffix[1:], dpi=150, metadata=metadata)
-        write(image.getvalue())
+            image = _image(figure, suffix)
+        write(image)
+
+
+def release_figure(
+    release: AnyRelease, kind: FigureKind, choice: RuleChoice, path: Path
+) -> str | bytes:
+    """Return a picture of a release, in the form that the name of a file ends in.
+
+    Raises what `figure_charts` raises, ParameterError for another ending, and MissingExtraError for
+    .png and .pdf without matplotlib.
+
+    Args:
+        release: What is drawn.
+        kind: Which picture.
+        choice: Which rules are drawn.
+        path: A name that ends in .png, .svg or .pdf.
+    """
+    suffix = _checked_suffix(path)
+    if suffix == ".svg":
+        return figure_svg(release, kind, choice)
+    charts = figure_charts(release, kind, choice)
+    of_matplotlib("matplotlib").use("agg")
+    axes = draw(charts[0]) if len(charts) == 1 else draw_all(charts)[0]
+    return _image(axes.figure, suffix)
+
+
+def _checked_suffix(path: str | Path) -> str:
+    """Return the ending of the name of a figure. Raises ParameterError for another."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FIGURES:
+        raise ParameterError(
+            f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not "
+            f"{str(path)!r}"
+        )
+    return suffix
+
+
+def _image(figure: Any, suffix: str) -> bytes:
+    """Return a figure in the form of an ending, without a date: the same figure is the same
+    file.
+    """
+    image = io.BytesIO()
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+    figure.savefig(image, format=suffix[1:], dpi=150, metadata=metadata)
+    return image.getvalue()
 
 
 def _grid_in_words(plan: Plan) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from fim_private.display import printable
+from fim_private.dp.accountant import Sums
 from fim_private.dp.cost import least_in_words, most_in_words
-from fim_private.ledger.chain import Composition, Sums
+from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
 from fim_private.output.screen import Block, Grid, Screen, bold, dim
 
@@ -57,15 +58,31 @@ _ANY = (
 _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "zcdp_delta": "δ"}
 
 
+def budget_in_words(statement: Statement) -> tuple[str, ...]:
+    """Return what a ledger allows, what all releases so far have spent, and what is left."""
+    number = len(statement.entries)
+    plural = "" if number == 1 else "s"
+    sign, loss = statement.left.loss
+    sentences = [
+        statement.title,
+        f"It was charged with {number:,} release{plural}.",
+        f"Left now: {sign} = {most_in_words(loss)}, δ = {most_in_words(statement.left.delta)}.",
+        statement.repeatable,
+        *statement.notes,
+        statement.outlook,
+    ]
+    return (*filter(None, sentences),)
+
+
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each period: how much is spent, how much remains, and for how much."""
-    for name, _, reach in statement.periods:
+    for name, reach in statement.stretches:
         composition, share = statement.roomiest(reach)
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
-            f"{100 - 100 * float(share):.0f} %",
-            bar,
+            f"ε {least_in_words(statement.spent_at(reach).epsilon)}",
+            f"{bar} {100 - 100 * float(share):.0f} %",
             _left(composition, statement.room(reach)),
             f"{statement.more_like_last(reach) or 0:,}",
         )

@@ -232,7 +232,8 @@ def _remarks(release: Release) -> Iterator[str]:
         elif release.units is not None:
             yield f"There are {release.units:,} {unit}s in all."
         if release.scope.per is not None:
-            yield f"A {unit} with purchases in several {release.scope.per}s counts once for each."
+            period = release.scope.per_in_words
+            yield f"A {unit} with purchases in several {period}s counts once for each."
     if release.parts:
         yield (
             f"The rules also need the supports of {len(release.parts):,} subsets: --format "

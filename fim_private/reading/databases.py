@@ -13,17 +13,15 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
+from fim_private.addresses import Connection, driver, open_postgresql, unreachable
 from fim_private.errors import (
     DataError,
     FimPrivateError,
-    MissingExtraError,
     ParameterError,
     parameter,
 )
@@ -41,8 +39,7 @@ from fim_private.reading.locations import (
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
 
-# A connection of ADBC's, a database of Ibis, and a table in it as an expression.
-Connection = Any
+# A cursor of ADBC's, a database of Ibis, and a table in it as an expression.
 Cursor = Any
 Backend = Any
 IbisTable = Any
@@ -180,41 +177,15 @@ def _errors(name: str, advice: str = "") -> Iterator[None]:
         raise DataError(f"{name}: {_reason(error)}{advice}") from None
 
 
-def _driver(module: str, extra: str = "sql") -> ModuleType:
-    try:
-        return import_module(module)
-    except ImportError:
-        package = module.removesuffix(".dbapi").replace("_", "-")
-        raise MissingExtraError(
-            f"this database needs a driver, which is not installed: "
-            f"pip install 'fim-private[{extra}]' ({package})"
-        ) from None
-
-
-def _unreachable(source: Database) -> DataError:
-    """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
-    and its password.
-    """
-    return DataError(
-        f"{source.name} cannot be connected to; check the address, the server, the "
-        f"user and the "
-        "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
-    )
-
-
 def _postgresql(source: Database) -> Connection:
-    driver = _driver("adbc_driver_postgresql.dbapi")
-    try:
-        connection = driver.connect(source.text, autocommit=True)
-    except driver.Error:
-        raise _unreachable(source) from None
+    connection = open_postgresql(source.text)
     with connection.cursor() as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection
 
 
 def _sqlite(source: Database) -> Connection:
-    driver = _driver("adbc_driver_sqlite.dbapi")
+    sqlite = driver("adbc_driver_sqlite.dbapi")
     place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
@@ -227,7 +198,7 @@ def _sqlite(source: Database) -> Connection:
         start = stream.read(len(_SQLITE_START))
     if start != _SQLITE_START:
         raise DataError(f"{str(path)!r} is no SQLite database; check the path")
-    return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
+    return sqlite.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 
 def _select(field: pa.Field, is_sqlite: bool) -> str:
@@ -329,7 +300,7 @@ def _check_table(source: FileLocation, table: str | None, name: str) -> None:
 
 
 def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Backend:
-    _driver("duckdb", "warehouse")
+    driver("duckdb", "warehouse")
     import ibis
 
     # For data that do not fit in memory.
@@ -352,11 +323,11 @@ def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Back
 
 
 def _counting_postgresql(source: Database) -> Backend:
-    _driver("psycopg", "warehouse")
+    driver("psycopg", "warehouse")
     import ibis
     import psycopg
 
     try:
         return ibis.postgres.from_connection(psycopg.connect(source.text, autocommit=True))
     except psycopg.Error:
-        raise _unreachable(source) from None
+        raise unreachable(source.text) from None

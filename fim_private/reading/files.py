@@ -19,8 +19,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from fim_private.addresses import shown_source
 from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
-from fim_private.reading.locations import Address, LocalPath, name_of, shown_source
+from fim_private.reading.locations import Address, LocalPath, name_of
 from fim_private.reading.options import not_utf8
 
 # -------------------- errors

@@ -9,11 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-_ADDRESS = r"(?s)([A-Za-z][A-Za-z0-9+.-]+)://(.*)"
+from fim_private.addresses import ADDRESS, shown_source
+
 _DATABASES = ("postgresql", "postgres", "sqlite")
-# The parameters of an address that may be shown. Any other may hold a key or a password.
-_SHOWN = "dbname host port region scheme service sslmode user endpoint_override mode"
-_SHOWN_PARAMETERS = frozenset(_SHOWN.split())
 
 
 @dataclass(frozen=True)
@@ -132,42 +130,13 @@ def source_of(data: object) -> Source:
     if not isinstance(data, str | os.PathLike):
         return InMemory(data)
     text = os.fsdecode(data)
-    match = re.fullmatch(_ADDRESS, text)
+    match = re.fullmatch(ADDRESS, text)
     if match is None or not isinstance(data, str):
         return LocalPath(text, expanded(text))
     scheme = match[1].lower()
     if scheme in _DATABASES:
         return Database(text, scheme)
     return Address(text, scheme)
-
-
-def shown_source(text: str) -> str:
-    """Return an address without passwords and keys; any other text as it is.
-
-    >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
-    'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
-    """
-    match = re.fullmatch(_ADDRESS, text)
-    if match is None:
-        return text
-    scheme, path = match.groups()
-    place, mark, query = path.partition("?")
-    # An @ there may belong to a password, before or behind it: nobody can tell.
-    if "@" in query:
-        return f"{scheme}://***"
-    # A password may hold any letter, also @ and /: all that may be a part of it is left out.
-    place = re.sub(r"\A([^:]*):.*@", r"\1:***@", place, flags=re.DOTALL)
-    if query:
-        query = "&".join(map(_shown_parameter, query.split("&")))
-    return f"{scheme}://{place}{mark}{query}"
-
-
-def _shown_parameter(assignment: str) -> str:
-    """Return a parameter of an address, its value as *** unless it is known to be no secret."""
-    name, equals, _ = assignment.partition("=")
-    if name in _SHOWN_PARAMETERS:
-        return assignment
-    return f"{name}{equals}***"
 
 
 def expanded(path: str) -> Path:

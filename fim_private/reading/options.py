@@ -16,7 +16,7 @@ import numpy as np
 
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.options.declaration import OptionValues
-from fim_private.periods import KINDS, Period, several
+from fim_private.periods import KINDS, KINDS_OF_PROMISE, Period, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.times import TimeFormat, time_format_of
 from fim_private.reading.values import Int32, Integers, integer_or_text, is_missing
@@ -247,7 +247,8 @@ class Times:
     column: str
     # those of which there is a release each; none for one of all times
     periods: tuple[Period, ...] = ()
-    per: str | None = None  # of `KINDS`: a unit is what a user bought in one of these
+    # of the kinds in KINDS_OF_PROMISE: a unit is what a user bought in one of these
+    per: str | None = None
     missing: str | None = None  # "drop" leaves out rows without a time; None refuses them
     released_apart: bool = False  # whether there is a release of each period
     by_user: bool = False
@@ -297,6 +298,12 @@ class Times:
 _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
 
 
+def promised_kind(per: object) -> str | None:
+    """Return the kind of period that a promise is about; ParameterError for no value of per."""
+    _check_member("per", per, KINDS_OF_PROMISE)
+    return None if per is None else KINDS_OF_PROMISE[str(per)]
+
+
 def times_of(
     options: OptionValues, by: Segments | None, time_format: TimeFormat | None = None
 ) -> Times | None:
@@ -314,8 +321,7 @@ def times_of(
                 )
         return None
     by_user = options.get("user") is not None
-    per = options.get("per")
-    _check_member("per", per, KINDS)
+    per = promised_kind(options.get("per"))
     if per is not None and not by_user:
         raise ParameterError(
             f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
@@ -324,7 +330,7 @@ def times_of(
     if missing not in (None, "drop"):
         raise _wrong("missing_time", "drop, which leaves out rows without a time", missing)
     period, list_of_periods = options.get("period"), options.get("periods")
-    periods = several(period, list_of_periods, options.get("start"), options.get("end"))
+    periods = several(period, list_of_periods, options.get("start"), options.get("end"), per)
     released_apart = list_of_periods is not None or period in KINDS
     if released_apart and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fim_private.display import Table, Tabular, as_json, item_name, printable
+from fim_private.dp.accountant import NO_SUMS, Reach, Sums, both, most_spent, smallest_cost
+from fim_private.dp.charge import reach_of
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -77,19 +81,18 @@ class Changes(Tabular):
         changes: The changes.
         names: The names of the two releases, such as their periods.
         compared: How many itemsets were compared.
-        unit: The privacy unit, "basket" or "user".
+        smallest: The smallest difference of shares that is larger than the noise explains if no
+            other is; None if no itemset has a share in both releases.
+        releases: The two releases.
         keep_all: Whether changes that may be noise stayed.
-        private: Whether both releases are private: not if a seed was given.
-        decimals: How many decimals a share has in per cent.
     """
 
     changes: Sequence[Change]
     names: tuple[str, str]
     compared: int
-    unit: str
+    smallest: float | None
+    releases: tuple[Release, Release]
     keep_all: bool
-    private: bool
-    decimals: int
 
     def __len__(self) -> int:
         return len(self.changes)
@@ -99,6 +102,21 @@ class Changes(Tabular):
 
     def __getitem__(self, place: int) -> Change:
         return self.changes[place]
+
+    @property
+    def unit(self) -> str:
+        """The privacy unit, "basket" or "user"."""
+        return self.releases[0].privacy_unit
+
+    @property
+    def private(self) -> bool:
+        """Whether both releases are private: not if a seed was given."""
+        return all(release.private for release in self.releases)
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals a share has in per cent."""
+        return max(release.decimals for release in self.releases)
 
     @property
     def title(self) -> str:
@@ -122,9 +140,21 @@ class Changes(Tabular):
             "Each interval holds the true difference with 95 % probability, by itself."
         )
         notes += self.statistics
-        if not self.keep_all:
+        if not self._clear:
+            notes.append(self.nothing)
+        elif not self.keep_all:
             notes.append("Differences that may be noise are left out.")
         return (*notes, "No data was read, and no budget spent.")
+
+    @property
+    def nothing(self) -> str:
+        """That nothing changed, and the smallest change that would have been seen."""
+        before, after = self.names
+        nothing = f"Nothing changed from {before} to {after} by more than the noise"
+        if self.smallest is None:
+            return f"{nothing}."
+        smallest = math.ceil(100 * self.smallest * 10**self.decimals) / 10**self.decimals
+        return f"{nothing}: it takes a change of {smallest:,.{self.decimals}f} points to be seen."
 
     @property
     def statistics(self) -> list[str]:
@@ -157,8 +187,8 @@ class Changes(Tabular):
         difference = ""
         if change.difference is not None:
             bound = _BOUND.get(change.change, "")
-            difference = f"{bound}{self._signed_percent(change.difference)}"
-        interval = " to ".join(map(self._signed_percent, change.interval or ()))
+            difference = f"{bound}{self._points(change.difference)} points"
+        interval = " to ".join(map(self._points, change.interval or ()))
         return (
             words.braces(change.items, self.unit),
             verdict,
@@ -171,9 +201,9 @@ class Changes(Tabular):
     def _share(self, share: float | None) -> str:
         return "not released" if share is None else words.percent(share, self.decimals)
 
-    def _signed_percent(self, difference: float) -> str:
-        sign = "+" if difference > 0 else ""
-        return sign + words.percent(difference, self.decimals)
+    def _points(self, difference: float) -> str:
+        """Return a difference of shares as text, in percentage points."""
+        return f"{100 * difference:+z,.{self.decimals}f}".replace("-", words.MINUS)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, as in JSON (docs/json.md)."""
@@ -366,9 +396,11 @@ def compared(before: Release, after: Release) -> Changes:
         for release in (before, after)
     )
     uncorrected = []
+    pairs = []
     for key, items in (listed(after) | listed(before)).items():
         first, second = earlier.get(key), later.get(key)
         if first and second:
+            pairs.append((first, second))
             uncorrected.append(_moved(first, second, items))
         elif second:
             uncorrected.append(_new(second, _most_in(before, len(key)), items))
@@ -382,6 +414,11 @@ def compared(before: Release, after: Release) -> Changes:
         if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
     ]
     clear = {*p_values[: max(small, default=0)]}
+    # The smallest difference whose p-value is small at rank 1.
+    rank_one = FALSE_DISCOVERY_RATE / max(len(p_values), 1)
+    least = [
+        _reach(rank_one, first, second) + first.slack + second.slack for first, second in pairs
+    ]
     corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
     corrected.sort(key=lambda change: (-abs(change.difference or 0), [*map(str, change.items)]))
     # The surest come first, and what cannot be told comes last.
@@ -390,10 +427,9 @@ def compared(before: Release, after: Release) -> Changes:
         changes=corrected,
         names=_names(before, after),
         compared=len(p_values),
-        unit=before.privacy_unit,
+        smallest=min(least, default=None),
+        releases=(before, after),
         keep_all=True,
-        private=before.private and after.private,
-        decimals=max(before.decimals, after.decimals),
     )
 
 
@@ -489,6 +525,40 @@ def _plain(value: object) -> str:
     if isinstance(value, str):
         value = str(value)  # the text of an enumeration's member
     return shown(value)
+
+
+def spent_by_all(releases: Sequence[Release]) -> str:
+    """Return in words what releases of the same unit spend together.
+
+    Of a user it is the sum, with all periods that the user may be in. A basket is in one period.
+    """
+    first = releases[0]
+    spent: dict[Reach | None, Sums] = defaultdict(lambda: NO_SUMS)
+    for release in releases:
+        if release.adds_up is None:
+            return "An older version made one of these releases: their sum is not known."
+        reach = None
+        if first.privacy_unit != "user":
+            reach = reach_of(release.scope.span, first.privacy_unit, release.neighbors)
+        spent[reach] = both(spent[reach], release.adds_up)
+    # Where one ledger was charged with all of them, the sum is stated at its δ, as the ledger does.
+    budgets = {_delta_of_ledger(release) for release in releases}
+    delta = None
+    if len(budgets) == 1 and first.scope.per is None:
+        delta = budgets.pop()
+    cost = smallest_cost(most_spent(spent), delta)
+    who = words.customers(first.privacy_unit).removesuffix("s")
+    return (
+        f"Together these {len(releases):,} releases spend {cost.in_words} of one {who}, if they "
+        "were planned beforehand."
+    )
+
+
+def _delta_of_ledger(release: Release) -> Fraction | None:
+    """Return the δ of the ledger that a release was charged to; None if that is not known."""
+    if release.charged is None or release.charged.spent is None:
+        return None
+    return release.charged.spent.delta
 
 
 def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:

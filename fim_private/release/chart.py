@@ -1,98 +1,23 @@
-"""Itemsets as dots with their intervals, or as a list; rules by confidence and lift: SVG, and axes
-of matplotlib.
+"""Itemsets as dots with their intervals, or as a list, and drawings, with the texts around them: as
+SVG, and on axes of matplotlib.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from fim_private.display import MARK, in_braces, item_name, printable
-from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
+from fim_private.display import MARK, in_braces
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.release.drawing import COLOURS, DARK_COLOURS, Drawing
+from fim_private.release.labels import ROOM, SMALL, cut, lines, of_matplotlib, short_name, width
 from fim_private.release.templates import render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_CUT = "…"
-# How wide a letter is at most, in units of the size of letters: Chinese ones, and others.
-_FULL_WIDTH, _LETTER_WIDTH = 1.05, 0.66
-
-
-def width(text: str) -> float:
-    """Return about how wide a text is, in units of the size of its letters: rather too much than
-    too little.
-    """
-    return sum(map(_letter_width, text))
-
-
-def _letter_width(letter: str) -> float:
-    if letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA":
-        return _FULL_WIDTH
-    return _LETTER_WIDTH
-
-
-def cut(text: str, widest: float, end: str = _CUT) -> str:
-    """Return a text that is no wider, with an ellipsis in the place of what is missing."""
-    if width(text) <= widest:
-        return text
-    begin = text[: int(widest / _LETTER_WIDTH) + 1]
-    while begin and width(begin + end) > widest:
-        begin = begin[:-1]
-    return begin.rstrip() + end
-
-
-def short_name(items: Sequence[object], widest: float) -> str:
-    """Return items in braces, no wider if there is room for a few letters of each: short ones stay
-    whole.
-    """
-    separators = "{" + ", " * (len(items) - 1) + "}"
-    names = ", ".join(_shortened(items, widest - width(separators)))
-    return cut("{" + names + "}", widest)
-
-
-def named(items: Sequence[object], widest: float) -> str:
-    """Return items as a sentence has them, "a, b and c", about so wide at most."""
-    if len(items) == 1:
-        return _shortened(items, widest)[0]
-    separators = ", " * (len(items) - 2) + " and "
-    *first, last = _shortened(items, widest - width(separators))
-    return f"{', '.join(first)} and {last}"
-
-
-def _shortened(items: Sequence[object], room: float) -> list[str]:
-    """Return the names of items, cut to share this room. Short ones leave room to long ones."""
-    names = [item_name(item) for item in items]
-    share = 0.0
-    for done, wide in enumerate(sorted(map(width, names))):
-        share = min(wide, room / (len(names) - done))
-        room -= share
-    # That of the longest name: those that leave room to it are shorter.
-    # One in quotes still ends with one.
-    ends = {True: f'{_CUT}"', False: _CUT}
-    return [cut(name, share + 1e-9, ends[name.startswith('"')]) for name in names]
-
-
-def lines(text: str, widest: float) -> list[str]:
-    """Return a paragraph in lines that are no wider, if no word is."""
-    wrapped: list[str] = []
-    for word in printable(text).split():
-        if wrapped and width(f"{wrapped[-1]} {word}") <= widest:
-            wrapped[-1] += f" {word}"
-        else:
-            wrapped.append(word)
-    return wrapped
-
 
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
 _TICKS, _STEPS = 5, (1, 2, 2.5, 5, 10)
@@ -158,7 +83,7 @@ class BarChart:
         notes: What stands below.
         reach: How far the scale goes at least.
         about: What was released, below the title.
-        lifts: Whether rows are rules, drawn by their lift.
+        drawing: What is drawn in the place of rows; None for rows.
     """
 
     title: str
@@ -170,7 +95,15 @@ class BarChart:
     notes: Sequence[str] = ()
     reach: float = 0.0
     about: str = ""
-    lifts: bool = False
+    drawing: Drawing | None = None
+
+    @property
+    def described(self) -> str:
+        """All that is drawn, in words."""
+        texts = [bar.described for bar in self.bars]
+        if self.drawing is not None:
+            texts = self.drawing.described
+        return ". ".join((self.title, *texts))
 
     @property
     def has_lengths(self) -> bool:
@@ -186,10 +119,8 @@ class BarChart:
     @cached_property
     def ticks(self) -> tuple[float, ...]:
         """Where the scale has ticks: round numbers from 0 to the first that no interval goes
-        beyond; of rules, lifts.
+        beyond.
         """
-        if self.lifts:
-            return self._lift_ticks
         rough = self.longest / _TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(step * power for step in _STEPS if step * power >= rough * (1 - 1e-9))
@@ -201,24 +132,7 @@ class BarChart:
 
     def tick_text(self, tick: float) -> str:
         """Return what stands at a tick."""
-        if self.lifts:
-            return f"{tick:g}"
         return f"{tick:g} %" if self.per_cent else f"{tick:,.0f}"
-
-    @property
-    def _lift_ticks(self) -> tuple[float, ...]:
-        """Where the logarithmic scale of lifts has ticks: from the least to the most that is drawn,
-        1 among them.
-        """
-        lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
-        ticks = []
-        for digits in ((1, 2, 5), (1,)):
-            steps = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in digits]
-            first = max(bisect_right(steps, min(lifts)) - 1, 0)
-            ticks = steps[first : bisect_left(steps, 1.05 * max(lifts)) + 1]
-            if len(ticks) <= 2 * _TICKS + 1:
-                break
-        return tuple(ticks)
 
     @property
     def below(self) -> Sequence[str]:
@@ -248,51 +162,24 @@ def legend_of(dots: str, bars: Sequence[Bar], held: str = "") -> str:
     return f"Dots: {dots}{hollow}. Lines: 95 % intervals{held}."
 
 
-# A box is its left, top, right and bottom.
-Box = tuple[float, float, float, float]
-Point = tuple[float, float]
-_DOT = 4.5
-
-# Drawings, in pixels: the whole, around it, a row, the plane of rules and the numbers beside it,
-# and the sizes of letters: 12 px are 9 pt.
-_WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
-_LARGE, _LETTER, _SMALL = 14, 13, 12
-# How wide a title and the label of a rule are at most, in units of the letters' size.
-TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
-# Where the label of a dot can be, the best place first: by which end it is held, how much of it is
-# to the left of that end, and whether this end is right of the dot (1), above it (-1), and so on.
-_PLACES = (("start", 0.0, 1, 0), ("end", 1.0, -1, 0), ("middle", 0.5, 0, -1), ("middle", 0.5, 0, 1))
-
-
-class _Label(NamedTuple):
-    """The label of a rule.
-
-    Attributes:
-        name: The text.
-        anchor: By which end it is held: the one next to its dot.
-        x: Where it is held.
-        y: Where its middle is.
-        box: What it covers.
-    """
-
-    name: str
-    anchor: str
-    x: float
-    y: float
-    box: Box
+# Drawings, in pixels: the whole, around it, a row, and the sizes of letters.
+_MARGIN, _ROW = 20, 26
+_WHOLE = ROOM + 2 * _MARGIN
+_LARGE, _LETTER = 14, 13
+# How wide a title is at most, in units of the letters' size.
+TITLE = 0.95 * ROOM / _LARGE
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where a chart is drawn: a row for each itemset, or rules as dots by lift and confidence.
+    """Where the rows of a chart are drawn.
 
     Attributes:
         left: The place of the first tick.
-        top: Where the first row begins, or the place of confidence 100 %.
+        top: Where the first row begins.
         right: The place of the last tick.
-        bottom: Where the last row ends, or the place of confidence 0 %.
+        bottom: Where the last row ends.
         chart: The chart.
-        letter: The size of the letters of labels of rules.
     """
 
     left: float
@@ -300,72 +187,11 @@ class _Frame:
     right: float
     bottom: float
     chart: BarChart
-    letter: float = _SMALL
 
     def x(self, number: float) -> float:
-        """Return where a length is, or a lift on a logarithmic scale. The scale ends at its
-        ticks.
-        """
-        lowest, *_, highest = self.chart.ticks
-        number = max(number, lowest)
-        along = number / highest
-        if self.chart.lifts:
-            along = math.log(number / lowest) / math.log(highest / lowest)
-        return self.left + (self.right - self.left) * min(along, 1)
-
-    def y(self, confidence: float) -> float:
-        """Return where a confidence is, in per cent."""
-        return self.bottom - (self.bottom - self.top) * confidence / 100
-
-    @cached_property
-    def points(self) -> list[Point]:
-        """Where the dots of rules are."""
-        return [(self.x(bar.lift[0]), self.y(bar.length or 0)) for bar in self.chart.bars]
-
-    @cached_property
-    def labels(self) -> list[_Label | None]:
-        """The label of each rule, the surest first; None where it would hide another, or a dot."""
-        dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in self.points]
-        taken = [*dots]
-        labels = []
-        for bar, dot, point in zip(self.chart.bars, dots, self.points, strict=True):
-            obstacles = [box for box in taken if box != dot]
-            places = self._places(bar.label(_RULE_WIDE), *point)
-            label = next((label for label in places if self._is_free(label.box, obstacles)), None)
-            if label is not None:
-                taken.append(label.box)
-            labels.append(label)
-        return labels
-
-    def _places(self, name: str, x: float, y: float) -> Iterator[_Label]:
-        """Yield the label of a dot where it can be, the best place first."""
-        length, half = self.letter * width(name), 0.65 * self.letter
-        for anchor, before, to_the_right, below in _PLACES:
-            held_x, middle = x + to_the_right * 2 * _DOT, y + below * (2 * _DOT + half)
-            left = held_x - length * before
-            box = left, middle - half, left + length, middle + half
-            yield _Label(name, anchor, held_x, middle, box)
-
-    def _is_free(self, box: Box, obstacles: Sequence[Box]) -> bool:
-        """Return whether a box is inside, and has no place in common with an obstacle."""
-        left, top, right, bottom = box
-        fits_across = self.left <= left and right <= self.right
-        fits = fits_across and self.top <= top and bottom <= self.bottom
-        return fits and not any(
-            left < its_right and its_left < right and top < its_bottom and its_top < bottom
-            for its_left, its_top, its_right, its_bottom in obstacles
-        )
-
-    @property
-    def note(self) -> list[str]:
-        """How many rules have no label, in a sentence; nothing if all have one."""
-        count = self.labels.count(None)
-        if not count:
-            return []
-        return [
-            f"{count:,} of {len(self.labels):,} rules have no label, because there is no room. "
-            "The table of rules has all."
-        ]
+        """Return where a length is. The scale ends at its ticks."""
+        along = min(max(number, 0) / self.chart.ticks[-1], 1)
+        return self.left + (self.right - self.left) * along
 
 
 def svg(*charts: BarChart) -> str:
@@ -375,7 +201,7 @@ def svg(*charts: BarChart) -> str:
         charts=charts,
         title_of=lambda chart: cut(chart.title, TITLE),
         # Sentences are narrower than names can be.
-        wrapped=lambda text, size: lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size),
+        wrapped=lambda text, size: lines(text, 1.1 * ROOM / size),
         frame_of=_frame,
         width=_WHOLE,
         margin=_MARGIN,
@@ -383,14 +209,14 @@ def svg(*charts: BarChart) -> str:
         wide=WIDE,
         large=_LARGE,
         letter=_LETTER,
-        small=_SMALL,
+        small=SMALL,
+        colours=COLOURS,
+        dark_colours=DARK_COLOURS,
     )
 
 
 def _frame(chart: BarChart, top: int) -> _Frame:
     """Return where a chart is drawn, with room for the texts at its sides."""
-    if chart.lifts:
-        return _Frame(_MARGIN + _BESIDE, top, _WHOLE - _MARGIN - 10, top + _PLANE, chart)
     labels = _LETTER * max(width(bar.label(WIDE)) for bar in chart.bars)
     numbers = _LETTER * max(width(bar.number) for bar in chart.bars)
     left, right = _MARGIN + 16 + round(labels), _WHOLE - _MARGIN - 20 - round(numbers)
@@ -402,20 +228,6 @@ def _frame(chart: BarChart, top: int) -> _Frame:
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
 # Sizes of letters, in points, and how high a line is.
 _LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 9.0, 1.3
-# Where texts of matplotlib are held.
-_ALIGNED = {"start": "left", "end": "right", "middle": "center"}
-
-
-def of_matplotlib(module: str) -> ModuleType:
-    """Return a module of matplotlib, of an extra. Raises MissingExtraError, which says what to
-    install, without it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            'figures need matplotlib: pip install "fim-private[figures]"'
-        ) from None
 
 
 def draw(chart: BarChart, ax: object = None) -> Axes:
@@ -433,7 +245,7 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
     figure, new_ax = of_matplotlib("matplotlib.pyplot").subplots(
         figsize=(_INCHES, height), layout="constrained"
     )
-    below += _draw_dots_of(chart, new_ax)
+    _draw_dots_of(chart, new_ax)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
     figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
     new_ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
@@ -455,7 +267,7 @@ def _texts(chart: BarChart, room: float) -> tuple[list[str], list[str]]:
 def _draw_on(chart: BarChart, ax: Axes) -> Axes:
     """Draw a chart on axes of somebody's figure, with its texts above and below them."""
     above, below = _texts(chart, 0.6 * _POINTS * ax.bbox.width / ax.figure.dpi)
-    below += _draw_dots_of(chart, ax)
+    _draw_dots_of(chart, ax)
     if chart.scale:
         below.insert(0, chart.scale)
     ax.set_title("\n".join(above), fontsize=_LETTER_POINTS)
@@ -478,8 +290,8 @@ def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
 
 
 def _height(chart: BarChart) -> float:
-    if chart.lifts:
-        return _PLANE / _WHOLE * _INCHES
+    if chart.drawing is not None:
+        return chart.drawing.height / _WHOLE * _INCHES
     return _ROW_INCHES * max(len(chart.bars), 1)
 
 
@@ -490,23 +302,20 @@ def _take_texts_literally(drawn: Any) -> None:
         text.set_usetex(False)
 
 
-def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
-    """Draw itemsets or rules, and return a note on what has no label, if anything has none."""
+def _draw_dots_of(chart: BarChart, ax: Axes) -> None:
+    """Draw what a chart has."""
     ax.spines[:].set_visible(False)
     ax.set_xticks([])
-    if chart.lifts or chart.has_lengths:
-        if chart.lifts:
-            ax.set_xscale("log")
+    if chart.drawing is not None:
+        chart.drawing.paint(ax, _SMALL_POINTS)
+        return
+    if chart.has_lengths:
         ax.set_xlim(chart.ticks[0], chart.ticks[-1])
         texts = [chart.tick_text(tick) for tick in chart.ticks]
         ax.set_xticks(chart.ticks, texts, fontsize=_SMALL_POINTS)
-        ax.set_xticks([], minor=True)
         ax.grid(True, axis="x", alpha=0.35)
         ax.set_axisbelow(True)
-    if chart.lifts:
-        return _draw_rules(chart, ax)
     _draw_itemsets(chart, ax)
-    return []
 
 
 def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
@@ -517,45 +326,12 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
         lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
-        ax.hlines(rows, lows, highs, color=ax.xaxis.label.get_color())
-        _draw_dots(bars, [bar.length or 0 for bar in bars], rows, ax)
+        ink = ax.xaxis.label.get_color()
+        ax.hlines(rows, lows, highs, color=ink)
+        # What is doubtful is hollow.
+        fill = {True: ax.get_facecolor(), False: ink}
+        lengths, fills = [bar.length or 0 for bar in bars], [fill[bar.doubtful] for bar in bars]
+        ax.scatter(lengths, rows, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
     ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-
-
-def _draw_dots(bars: Sequence[Bar], x: ArrayLike, y: ArrayLike, ax: Axes) -> None:
-    """Draw a dot for each itemset or rule, hollow if it is doubtful."""
-    ink = ax.xaxis.label.get_color()
-    fill = {True: ax.get_facecolor(), False: ink}
-    fills = [fill[bar.doubtful] for bar in bars]
-    ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
-
-
-def _draw_rules(chart: BarChart, ax: Axes) -> list[str]:
-    """Draw rules by lift and confidence, and return a note on those that have no label."""
-    ink = ax.xaxis.label.get_color()
-    percentages = range(0, 101, 20)
-    ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
-    ax.set_ylim(0, 100)
-    ax.grid(True, axis="y", alpha=0.35)
-    ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
-    ax.axvline(1, color=ink, linestyle="--", linewidth=1)
-    numbers = [(bar.length or 0, bar.low, bar.high, *bar.lift) for bar in chart.bars]
-    confidences, lowest, highest, lifts, left, right = np.array(numbers).reshape(-1, 6).T
-    ax.vlines(lifts, lowest, highest, color=ink, alpha=0.3)
-    ax.hlines(confidences, *np.clip((left, right), *ax.get_xlim()), color=ink, alpha=0.3)
-    _draw_dots(chart.bars, lifts, confidences, ax)
-    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
-    frame = _Frame(0, 0, wide, high, chart, _SMALL_POINTS)
-    for label in filter(None, frame.labels):
-        ax.text(
-            label.x / wide,
-            1 - label.y / high,
-            label.name,
-            ha=_ALIGNED[label.anchor],
-            va="center",
-            transform=ax.transAxes,
-            fontsize=_SMALL_POINTS,
-        )
-    return frame.note

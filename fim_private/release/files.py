@@ -6,7 +6,6 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -18,6 +17,7 @@ from fim_private.options.declaration import filled, takes
 from fim_private.options.outputs import FORM_OF_ENDING, ReleaseFormat
 from fim_private.options.requests import RuleLimits
 from fim_private.release.chart import svg
+from fim_private.release.figures import charts_of_rules
 from fim_private.release.forms import (
     AnyRelease,
     Columns,
@@ -247,14 +247,9 @@ class Published(Tabular):
         rules: drawn below, if given. relative: False for supports in units, not as shares. Without
         supports it is a list of names. Of several segments all have one scale.
         """
-        charts = charts_of(self, relative=relative)
-        for name, made in (rules or {}).items():
-            chart = made.chart()
-            if name:
-                chart = replace(chart, title=f"{self.by_segment[name].heading}: {chart.title}")
-            if chart.bars:
-                charts.append(chart)
-        return svg(*charts)
+        of_rules = charts_of_rules(self, rules or {})
+        drawn = [chart for chart in of_rules if chart.bars]
+        return svg(*charts_of(self, relative=relative), *drawn)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,

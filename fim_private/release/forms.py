@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fim_private.display import JsonObject
+from fim_private.dp.accountant import COSTS, Sums
+from fim_private.dp.cost import Exact
 from fim_private.errors import MissingExtraError
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Items, Itemset
@@ -273,7 +275,13 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
     without |= {name for name, is_needless in needless.items() if is_needless}
     values = {name: unordered[name] for name in KEYS if name not in without}
     if everything:
-        saved = {"missing_user": release.missing_user, "shortfall": release.shortfall}
+        saved = {
+            "missing_user": release.missing_user,
+            "shortfall": release.shortfall,
+            "version": release.version,
+            "unit_columns": [*release.scope.unit_columns] or None,
+            "adds_up": release.adds_up and _adds_up(release.adds_up),
+        }
         saved = {name: value for name, value in saved.items() if value is not None}
         if saved:
             values["saved"] = saved
@@ -332,6 +340,11 @@ def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObje
                     values[f"{prefix}share_interval"] = [*interval]
         objects.append(values)
     return objects
+
+
+def _adds_up(sums: Sums) -> JsonObject:
+    values: JsonObject = {name: float(Exact(sums[name])) for name in COSTS}
+    return values | {"normal": not sums["other_noise"]}
 
 
 def _noise(noise: SupportNoise | None) -> JsonObject | None:

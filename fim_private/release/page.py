@@ -21,7 +21,10 @@ from fim_private.release.changes import (
     compared,
     counted,
     listed,
+    spent_by_all,
 )
+from fim_private.release.chart import BarChart
+from fim_private.release.officer import facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
@@ -78,10 +81,12 @@ def page(
     rules: RulesBySegment | None = None,
     *,
     title: str | None = None,
+    budget: Sequence[str] = (),
 ) -> str:
     """Return the page of a release, which has only what the release says of itself.
 
-    rules: those of each segment under its name; those of a Release under no name.
+    rules: those of each segment under its name; those of a Release under no name. budget: what its
+    ledger says now, in sentences.
     """
     checked_title(title)
     whole, releases = release.whole, release.by_segment
@@ -107,6 +112,7 @@ def page(
         title=title or default_title,
         private=whole.private,
         release=whole,
+        budget=budget,
         segments=segments,
         trend=trend,
     )
@@ -120,6 +126,7 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         title=title or "What changed",
         private=changes.private,
         changes=changes,
+        **_promises(dict(zip(changes.names, changes.releases, strict=True))),
     )
 
 
@@ -141,15 +148,19 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     """
     checked_title(title)
     trend = _trend_of(releases)
-    promises = dict.fromkeys(release.guarantee for release in releases.values())
     return render(
         "trend.html.jinja",
         title=title or "How shares moved",
-        names=[*releases],
         private=all(release.private for release in releases.values()),
         trend=trend,
-        promises=promises,
+        **_promises(releases),
     )
+
+
+def _promises(releases: Mapping[str, Release]) -> dict[str, object]:
+    """Return what several releases promise, each and all together, for their page."""
+    together = spent_by_all([*releases.values()])
+    return {"releases": releases, "together": together, "facts": facts_of_several(releases)}
 
 
 # -------------------- findings: a rule and its mirror, which have the same share and lift
@@ -161,16 +172,33 @@ class _Finding(NamedTuple):
     Attributes:
         antecedent: The items on the left.
         consequent: The items on the right.
-        doubtful: Whether the rule is doubtful.
-        above: Whether it is not, and more often than chance is sure if rules have lifts.
+        verdict: How sure more often than chance is, or the confidence that was asked for if rules
+            have no lifts: "sure", "likely", "may be noise", or "less often".
         numbers: Its numbers, by the names of their columns.
+        estimates: The same and the ends of their intervals, as in `Rules`.
     """
 
     antecedent: Items
     consequent: Items
-    doubtful: bool
-    above: bool
+    verdict: str
     numbers: dict[str, Number]
+    estimates: Mapping[str, float]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it has more than one item and another."""
+        return len(self.antecedent + self.consequent) > 2
+
+
+def _verdict(estimates: Mapping[str, float], *, doubtful: bool) -> str:
+    """Return in words how sure a rule is; the page explains them."""
+    lift, lowest = (estimates.get(name, math.inf) for name in ("lift", "lift_lower"))
+    if not doubtful:
+        return "sure" if lowest > 1 else "less often"
+    # Chance, which is lift 1, is nearer to the lower end than to the estimate.
+    if math.inf > lift > 2 - lowest:
+        return "likely"
+    return "may be noise"
 
 
 def _findings(rules: Rules) -> list[_Finding]:
@@ -178,12 +206,12 @@ def _findings(rules: Rules) -> list[_Finding]:
     rules_of: dict[frozenset[Items], list[_Finding]] = {}
     for left, right, values, doubtful in rules.rows():
         numbers = rules.shown(values) | {"reverse": Number(None, "–")}
-        above = not doubtful and values.get("lift_lower", math.inf) > 1
-        finding = _Finding(left, right, doubtful, above, numbers)
+        verdict = _verdict(values, doubtful=doubtful)
+        finding = _Finding(left, right, verdict, numbers, values)
         rules_of.setdefault(frozenset((left, right)), []).append(finding)
     surer = []
     for both_ways in rules_of.values():
-        both_ways.sort(key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0)))
+        both_ways.sort(key=lambda rule: (rule.verdict != "sure", -rule.estimates["confidence"]))
         for reverse in both_ways[1:]:
             both_ways[0].numbers["reverse"] = reverse.numbers["confidence"]
         surer.append(both_ways[0])
@@ -262,16 +290,17 @@ class _Segment:
             groups.setdefault(size, []).append(itemset)
         return groups
 
-    @property
-    def surest(self) -> _Finding | None:
-        """The rule to tell first, if one is sure: of one item and another, if there is one."""
-        sure = [finding for finding in self.findings if finding.above]
-        return min(sure, key=lambda rule: len(rule.antecedent + rule.consequent) > 2, default=None)
+    @cached_property
+    def first_findings(self) -> Sequence[_Finding]:
+        """The findings to tell first: what is sure, and pairs, before others."""
+        findings = [finding for finding in self.findings if finding.verdict != "less often"]
+        findings.sort(key=lambda finding: (finding.verdict != "sure", finding.is_long))
+        return findings
 
-    @property
-    def told(self) -> Itemset | None:
-        """The itemset to tell first, if one is sure by its support, or else by its rank: one of
-        several items, if there is one.
+    @cached_property
+    def first_itemsets(self) -> Sequence[Itemset]:
+        """The itemsets to tell first, if they are sure by their support, or else by their rank:
+        those of several items before others.
         """
         sure = []
         for itemset in self.release:
@@ -281,7 +310,8 @@ class _Segment:
                 is_sure = interval[0] > 0
             if itemset.items and is_sure:
                 sure.append(itemset)
-        return max(sure, key=lambda itemset: len(itemset.items or ()) > 1, default=None)
+        sure.sort(key=lambda itemset: len(itemset.items or ()) == 1)
+        return sure
 
 
 # -------------------- how shares moved over several releases
@@ -310,10 +340,10 @@ class _Line:
     runs: Sequence[Sequence[_Point]]
     change: Change | None
 
-    def y(self, share: float) -> float:
-        """Return where a share is in the chart."""
-        highest = max(point.high for run in self.runs for point in run) or 1.0
-        return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * share / highest
+    @property
+    def highest(self) -> float:
+        """The highest end of its intervals, above 0."""
+        return max(point.high for run in self.runs for point in run) or 1.0
 
     def band(self, run: Sequence[_Point]) -> Sequence[_Point]:
         """Return the points that a band joins."""
@@ -331,14 +361,22 @@ class _Trend:
         changes: The changes from the first release to the last.
         lines: A line for each change, in this order, then for each itemset that only releases in
             between list.
-        decimals: How many decimals a share has in per cent.
     """
 
     changes: Changes
     lines: Sequence[_Line]
-    decimals: int
 
-    width, height, bottom = _WIDTH, _HEIGHT, _HEIGHT - _EDGE
+    width, height, top, bottom = _WIDTH, _HEIGHT, _EDGE, _HEIGHT - _EDGE
+
+    @cached_property
+    def ticks(self) -> Sequence[float]:
+        """Round numbers on the scale of all lines, in per cent, from 0 on."""
+        reach = 100 * max(line.highest for line in self.lines)
+        return BarChart("", [], per_cent=True, reach=reach).ticks
+
+    def y(self, share: float) -> float:
+        """Return where a share is in a chart."""
+        return self.bottom - (self.bottom - self.top) * 100 * share / self.ticks[-1]
 
 
 def _trend_of(releases: Mapping[str, Release]) -> _Trend:
@@ -354,8 +392,7 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
     for earlier, later in pairwise(ordered):
         check_alike(earlier, later)
     changes = replace(compared(ordered[0], ordered[-1]), names=(names[0], names[-1]))
-    decimals = max(release.decimals for release in ordered)
-    return _Trend(changes, _lines(ordered, changes), decimals)
+    return _Trend(changes, _lines(ordered, changes))
 
 
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:

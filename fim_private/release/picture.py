@@ -8,31 +8,37 @@ from fim_private.release.chart import (
     TITLE,
     Bar,
     BarChart,
-    cut,
     legend_of,
-    named,
     on_one_scale,
-    width,
 )
 from fim_private.release.forms import AnyRelease
+from fim_private.release.labels import cut, named, width
 from fim_private.request.itemsets import Itemset
 
 # More bars nobody reads; the other forms of a release have all.
 _MOST_BARS = 200
 
 
-def charts_of(release: AnyRelease, *, relative: bool = True) -> list[BarChart]:
+def charts_of(
+    release: AnyRelease, *, relative: bool = True, promise: bool = True
+) -> list[BarChart]:
     """Return what is drawn: a chart of each segment, or one of all, on one scale.
 
-    The guarantee stands below the last, or the want of one above the first. relative: supports as
-    shares, where known.
+    relative: supports as shares, where known. promise: whether the guarantee stands in the picture.
     """
     charts = [_chart(segment, relative=relative) for segment in release.by_segment.values()]
-    if release.private:
-        charts[-1] = replace(charts[-1], notes=[*charts[-1].notes, release.guarantee])
-    else:
-        charts[0] = replace(charts[0], warning=release.guarantee)
+    if promise:
+        charts = with_guarantee(release, charts)
     return on_one_scale(charts)
+
+
+def with_guarantee(release: AnyRelease, charts: Sequence[BarChart]) -> list[BarChart]:
+    """Return charts with the guarantee below the last, or the want of one above the first."""
+    first, *others = charts
+    if not release.private:
+        return [replace(first, warning=release.guarantee), *others]
+    *others, last = charts
+    return [*others, replace(last, notes=[*last.notes, release.guarantee])]
 
 
 def _chart(release: AnyRelease, *, relative: bool) -> BarChart:

@@ -10,18 +10,19 @@ from functools import cached_property
 from typing import Any, Unpack, overload
 
 from fim_private.display import MARK, JsonObject, Table, markdown, printable
-from fim_private.dp.accountant import Step
-from fim_private.dp.charge import Charged, of_many
+from fim_private.dp.accountant import Step, Sums
+from fim_private.dp.charge import Charged, for_good
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import filled, takes
+from fim_private.options.outputs import FigureKind
 from fim_private.options.requests import RuleLimits
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
 from fim_private.release.chart import draw
+from fim_private.release.figures import figure_charts
 from fim_private.release.files import Published
-from fim_private.release.picture import charts_of
 from fim_private.release.rules import (
     RuleChoice,
     Rules,
@@ -70,8 +71,10 @@ class Release(Published):
     shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left
         out has over `shortfall` units more than one that was picked. None if no such number follows
         from public parameters.
-    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes
-    the same on any day.
+    adds_up: what it adds to a sum over several releases, by the names of `accountant.SUMS`: of one
+    unit, but of a user with all the periods that are a unit each. None if that is not known.
+    charged: what a ledger says. date, version: the day on which it was made, and by which
+    fim-private; None with a seed, which makes the same on any day.
     request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
@@ -105,8 +108,10 @@ class Release(Published):
     with_parts: bool = False
     max_basket: int | None = None
     max_baskets: int | None = None
+    adds_up: Sums | None = field(default=None, compare=False)
     charged: Charged | None = None
     date: datetime.date | None = None
+    version: str | None = None
     request: Request | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
@@ -413,7 +418,7 @@ class Release(Published):
             )
         per = self.scope.per
         if per is not None:
-            sentence += f" {of_many(per, self.cost, self.zcdp, apart=self.scope.has_one_each)}"
+            sentence += f" {for_good(per, self.scope.periods, self.adds_up)}"
         return sentence
 
     @property
@@ -635,13 +640,23 @@ class Release(Published):
             f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
-    def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
-        """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and
-        return them.
+    def plot(
+        self, ax: forms.Axes = None, *, kind: str = FigureKind.SUPPORTS, relative: bool = True
+    ) -> forms.Axes:
+        """Draw a picture with matplotlib (extra figures), on new axes unless given, and return
+        them.
 
-        Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
+        Raises MissingExtraError without matplotlib, or without networkx for a network. Raises
+        ParameterError where ax is no axes, for another kind, and for one that needs rules which the
+        release lacks.
+
+        Args:
+            ax: Axes of matplotlib; None for new ones.
+            kind: "supports" as dots with intervals; "rules" by lift and confidence; a "network" of
+                the rules; or a "matrix" of items by items.
+            relative: False for supports in units, not as shares.
         """
-        return draw(charts_of(self, relative=relative)[0], ax)
+        return draw(figure_charts(self, kind, relative=relative)[0], ax)
 
     @takes(RuleLimits)
     def plot_rules(self, ax: forms.Axes = None, **limits: Unpack[RuleLimits]) -> forms.Axes:

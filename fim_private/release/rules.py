@@ -35,8 +35,10 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.labels import Item, in_label_order
 from fim_private.release import words
-from fim_private.release.chart import TITLE, Bar, BarChart, legend_of, named, width
+from fim_private.release.chart import TITLE, Bar, BarChart, legend_of
 from fim_private.release.forms import Rows, item_columns, rows_of
+from fim_private.release.labels import named, width
+from fim_private.release.plane import NAMED, plane_of
 from fim_private.request.itemsets import Items, Itemset, folded_items, items_asked
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
@@ -299,7 +301,7 @@ def _ratio_interval(counts: RuleCounts, noise: JointNoise) -> Ends:
 
 
 # More dots nobody reads; the other forms of rules have all.
-_MOST_DRAWN = 200
+_MOST_DRAWN = 100
 
 
 @dataclass(frozen=True)
@@ -488,10 +490,12 @@ class Rules:
                 bars.append(Bar(sides, length, low, high, *texts, doubtful, lift))
         drawn = bars[:_MOST_DRAWN]
         legend = legend_of("rules", drawn)
-        scale = f"confidence, in % of these {who}"
+        scale, drawing = f"confidence, in % of these {who}", None
         if self.has_lifts:
             legend += " Dashed: lift 1, what chance alone gives."
-            scale = "lift: how many times as often as by chance"
+            if len(drawn) > NAMED:
+                legend += f" The first {NAMED} alone have names and intervals."
+            scale, drawing = "", plane_of(drawn)
         count = words.number_of(len(self), "association rule")
         return BarChart(
             title=_message(drawn, who),
@@ -501,7 +505,7 @@ class Rules:
             more=len(self) - len(drawn),
             notes=(legend, self.note),
             about=f"{count}: of the {who} with the left side, how many have the right too",
-            lifts=self.has_lifts,
+            drawing=drawing,
         )
 
     def frame(self) -> pd.DataFrame:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fim_private.display import JsonObject, printable
-from fim_private.dp.accountant import Step
+from fim_private.dp.accountant import Step, Sums, sums_of
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, shown
-from fim_private.periods import Period
+from fim_private.periods import Period, kind_of_promise
 from fim_private.release import forms
 from fim_private.release.files import METADATA, PARQUET_ENDINGS
 from fim_private.release.forms import KEYS, SCHEMA, Keys
@@ -137,11 +137,16 @@ def _release(raw: JsonObject) -> Release:
                 for itemset in values.get(name, ())
             )
     values["with_parts"] = "parts" in raw
-    values["cost"], values["zcdp"] = _spent(values)
+    values["cost"], values["zcdp"] = cost, zcdp = _spent(values)
+    if "per" in values:
+        whole_weeks = values.get("whole_weeks", False)
+        values["per"] = kind_of_promise(values["per"], whole_weeks=whole_weeks)
+    elif "adds_up" not in values:  # an older version saved it
+        values["adds_up"] = sums_of(cost, zcdp or ZcdpCost(cost.epsilon**2 / 2, cost.delta))
     values["charged"] = values.get("ledger")
-    values["scope"] = _made(Scope, values)
     with _inside("saved"):
         values |= _checked(values.get("saved", {}), forms.INSIDE[_SAVED])
+    values["scope"] = _made(Scope, values)
     return _made(Release, values)
 
 
@@ -271,6 +276,10 @@ def _noise(
     return SupportNoise(NoiseKind(kind), parameter, half_width, 1, of_units)
 
 
+def _adds_up(epsilon: Exact, delta: Exact, rho: Exact, zcdp_delta: Exact, normal: bool) -> Sums:
+    return sums_of(PrivacyCost(epsilon, delta), ZcdpCost(rho, zcdp_delta, normal=normal))
+
+
 def _period(name: str) -> str:
     """Return the name of a period. Raises ParameterError for what is none."""
     Period.of(name)
@@ -283,7 +292,9 @@ _MADE: Mapping[str, Callable[..., object]] = {
     "A step of the run, in `shares`": Step,
     "Noise": _noise,
     "A list of items, in `catalogue`": Listed,
+    "What a release adds to a sum, in `saved.adds_up`": _adds_up,
     "What a ledger says, in `ledger`": Charged,
+    "What is spent, in `ledger.spent`": PrivacyCost,
     "What is left, in `ledger.left`": Left,
     "Known itemsets, in `known_from`": KnownFrom,
 }

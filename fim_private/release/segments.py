@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fim_private.display import JsonObject, Table, markdown, printable
+from fim_private.dp.accountant import added_up
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.options.outputs import FigureKind
 from fim_private.release import forms, words
 from fim_private.release.chart import draw_all
+from fim_private.release.figures import figure_charts
 from fim_private.release.files import Published
-from fim_private.release.picture import charts_of
 from fim_private.release.release import Release, promise_of
 from fim_private.release.rules import RulesBySegment
 
@@ -106,6 +108,10 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         same_shares = all(release.shares == first.shares for release in self.releases)
         names = ", ".join(self)
+        # A unit counts in so many of them, and a user for good in all periods.
+        counting = self.releases[: self.max_segments]
+        if self.part == "period" and self.privacy_unit == "user":
+            counting = self.releases
         scopes = {
             "item": replace(first.scope, with_items=()),
             "level": replace(first.scope, catalogue=None),
@@ -117,6 +123,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             scope=scopes[self.part],
             cost=self.cost,
             zcdp=self.zcdp,
+            adds_up=added_up(release.adds_up for release in counting),
             charged=self.charged,
             shares=first.shares if same_shares else (),
             itemsets=(),
@@ -174,11 +181,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         }
         return forms.joined(frames, self.part)
 
-    def plot(self, *, relative: bool = True) -> list[forms.Axes]:
+    def plot(self, *, kind: str = FigureKind.SUPPORTS, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
         their axes.
         """
-        return draw_all(charts_of(self, relative=relative))
+        return draw_all(figure_charts(self, kind, relative=relative))
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from fim_private import __version__
 from fim_private.display import item_name, printable
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import Exact, least_in_words, most_in_words, one_in_words, rounded_up
+from fim_private.dp.cost import least_in_words, most_in_words, one_in_words, rounded_up
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.release import words
-from fim_private.request.plan import shares_in_words
+from fim_private.release.officer import facts_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,13 +64,12 @@ def _environment() -> Environment:
         "version": __version__,
         "script": script,
         "policy": policy,
-        "exact": Exact,
         "at_least": least_in_words,
         "at_most": most_in_words,
         "one_in_words": one_in_words,
         "rounded_up": rounded_up,
         "growth_bound": growth_bound,
-        "shares_in_words": shares_in_words,
+        "facts_of": facts_of,
         "words": words,
     }
     environment.filters |= {

@@ -7,6 +7,7 @@ from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, least_in_words, most_in_words, rounded_up
 from fim_private.dp.neighbors import Neighbors
+from fim_private.periods import in_words
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
 from fim_private.release.forms import AnyRelease
@@ -21,6 +22,7 @@ SEEDED = (
     "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and "
     "benchmarks only."
 )
+MINUS = "\N{MINUS SIGN}"
 # Why rules of users have no lift.
 NOT_INDEPENDENCE = (
     "lift 1 would not mean independence, since a pair must share one basket, but "
@@ -105,7 +107,8 @@ def protected(unit: str, missing_user: str | None, per: str | None = None) -> st
     if per is None:
         protected_unit = f"{unit} (all their baskets)"
     else:
-        protected_unit = f"{unit}'s {per} (all their baskets of that {per})"
+        kind = in_words(per)
+        protected_unit = f"{unit}'s {kind} (all their baskets of that {kind})"
     if missing_user == MissingUser.OWN_UNIT:
         protected_unit += " or basket without a user"
     return protected_unit
@@ -116,13 +119,10 @@ def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
 
     release: A release or a vote, by the mechanism and under the neighbour relation.
     """
-    cost, scope = release.cost, release.scope
-    whom = protected(release.privacy_unit, release.missing_user, scope.per)
-    change = f"adding or removing any one {whom}"
-    if neighbors == Neighbors.REPLACE_ONE:
-        change = f"replacing any one {whom} by any other{_alike(release.where, scope)}"
-    if scope.items_are_public:
-        change += f", {SAME_ITEMS},"
+    cost = release.cost
+    change = changed(neighbors, release)
+    if release.scope.items_are_public:
+        change += ","
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     factor = f"a factor e^{epsilon}"
     if cost.epsilon < _LARGE_EPSILON:
@@ -135,6 +135,20 @@ def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
+
+
+def changed(neighbors: str, release: AnyRelease) -> str:
+    """Return by what two data sets differ that the guarantee is about: "adding or removing any one
+    basket".
+    """
+    scope = release.scope
+    whom = protected(release.privacy_unit, release.missing_user, scope.per)
+    change = f"adding or removing any one {whom}"
+    if neighbors == Neighbors.REPLACE_ONE:
+        change = f"replacing any one {whom} by any other{_alike(release.where, scope)}"
+    if scope.items_are_public:
+        change += f", {SAME_ITEMS}"
+    return change
 
 
 def _alike(where: str | None, scope: Scope) -> str:
@@ -185,7 +199,10 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
         return ()
     sign, loss = charge.left.loss
     where = "" if charge.period is None else f" in {charge.period}"
-    return (
+    sentence = (
         f"Charged to the budget of {printable(charge.dataset)} (entry {charge.entry:,}). "
-        f"Left{where}: {sign} = {most_in_words(loss)}, δ = {most_in_words(charge.left.delta)}.",
+        f"Left{where}: {sign} = {most_in_words(loss)}, δ = {most_in_words(charge.left.delta)}."
     )
+    if charge.spent is None:
+        return (sentence,)
+    return sentence, f"All that was charged to it so far comes to {charge.spent.in_words}."

@@ -10,9 +10,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fim_private.counting.source import Universe
-from fim_private.dp.accountant import Step, StepComposition, cost_of_steps, zcdp_of_steps
+from fim_private.dp.accountant import (
+    Step,
+    StepComposition,
+    cost_of_group,
+    cost_of_steps,
+    zcdp_of_steps,
+)
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.levelwise.discovery import ItemSearch
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import shortfall
@@ -126,6 +133,24 @@ class ReleasePlan:
     def zcdp(self) -> ZcdpCost:
         """What all steps spend together in zCDP, however they add up."""
         return zcdp_of_steps(self.steps, self.names_delta)
+
+    def cost_of_group(self, units: int) -> tuple[PrivacyCost, ZcdpCost]:
+        """Return what all steps spend on somebody who is so many units, >= 1: also in zCDP.
+
+        Source: docs/privacy.md, Theorem 30.
+        """
+        if units == 1:
+            return self.cost, self.zcdp
+        cost, zcdp = cost_of_group(self.cost, units), self.zcdp
+        names_delta = self.names_delta
+        for selection in self.selections:
+            if isinstance(selection.run, ItemSearch):
+                names_delta = selection.run.names_delta(units)
+        if zcdp.delta == self.names_delta and (zcdp.normal or not zcdp.delta):
+            rho = units**2 * zcdp.rho
+            return cost, ZcdpCost(rho, names_delta, normal=zcdp.normal)
+        # A selection whose δ is no such probability: by its ε (Theorem 16).
+        return cost, ZcdpCost(cost.epsilon**2 / 2, cost.delta)
 
     def step(self, purpose: str) -> Step | None:
         """Return the first step for a purpose; None if there is none."""

@@ -21,9 +21,12 @@ Floats = NDArray[np.float64]
 
 # With fewer itemsets nothing can be learnt from the others.
 LEAST_ITEMSETS = 20
-# The spread about the prediction is estimated in √(k/33) groups of neighbours, so in 3 of 500.
+# The spread about the prediction is estimated in √(k/66) groups of neighbours, so in 2 of 500.
 # More groups follow it more closely, and fewer are estimated with less error.
-_OF_A_GROUP = 33
+_OF_A_GROUP = 66
+# Earlier estimates are at least this many standard deviations of the noise, so that they have a
+# logarithm. Those below one deviation still tell which supports are larger.
+_LEAST_EARLIER = 0.1
 # Below this many itemsets the margin of error of that estimate is a whole standard error.
 _FEW = 50
 # The spread is at least this much of the variance of the noise.
@@ -79,9 +82,10 @@ def pooled(noisy: Floats, earlier: Floats, variance: float) -> PooledSupports:
 
 def _predictions(noisy: Floats, earlier: Floats, variance: float) -> Floats:
     """Return exp(α + β log e) of the earlier estimates e, fitted to noisy supports: (k,)."""
-    logs = np.log(np.maximum(earlier, math.sqrt(variance)))
+    deviation = math.sqrt(variance)
+    logs = np.log(np.maximum(earlier, _LEAST_EARLIER * deviation))
     features = np.column_stack([np.ones(len(logs)), logs - logs.mean()])
-    level = max(float(noisy.mean()), math.sqrt(variance))
+    level = max(float(noisy.mean()), deviation)
     coefficients = np.array([math.log(level), 1.0 if logs.std() > 0 else 0.0])
     for _ in range(_FITS):
         predicted = np.exp(features @ coefficients)

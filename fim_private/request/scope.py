@@ -8,6 +8,7 @@ from fim_private.display import item_name, printable
 from fim_private.dp.charge import Span
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
+from fim_private.periods import in_words, plain_promise
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.locations import source_of
@@ -28,6 +29,7 @@ class Scope:
     Each unit alone decides which of its items, baskets and rows count.
 
     Attributes:
+        unit_columns: The columns that name the privacy unit; empty if none does.
         basket: The columns that name a basket together; empty if one column or none does.
         item: The columns that name an item together; empty if one column or none does.
         split: The text at which each cell of items was cut.
@@ -47,10 +49,11 @@ class Scope:
         time: The column of times, by which a basket is of a period.
         time_format: How times are written, in the column and in the condition.
         period: The period that this is of.
-        per: If a unit is what a user buys in one period: the kind of period, such as "week".
+        per: If a unit is what a user buys in one period: its kind, of `periods.KINDS_OF_PROMISE`.
         missing_time: The rule for rows without a time.
     """
 
+    unit_columns: tuple[str, ...] = ()
     basket: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
     split: str | None = None
@@ -101,10 +104,19 @@ class Scope:
         return where is not None or self.query or self.by is not None or self.time is not None
 
     @property
-    def has_one_each(self) -> bool:
-        """Whether a user has at most one unit in a release, if a unit is a user's period."""
-        spans = [Span(self.time or "", (), self.per, name) for name in self.periods]
-        return bool(spans) and self.max_segments == 1 and all(span.has_one_each for span in spans)
+    def units_of_user(self) -> int:
+        """How many units a user may be in it, if a unit is a user's period."""
+        return self.span.units_of_user
+
+    @property
+    def span(self) -> Span:
+        """The period, and what decides which unit is of it."""
+        return Span(self.time or "", self.basket, self.per, self.period)
+
+    @property
+    def per_in_words(self) -> str | None:
+        """What `per` is called, such as "month"; None for nothing."""
+        return None if self.per is None else in_words(self.per)
 
     @property
     def periods(self) -> list[str]:
@@ -153,7 +165,7 @@ class Scope:
         return replace(transactions, together=self.unites)
 
     def read_from(self, read_as: ReadAs | None) -> Self:
-        """Return the scope with the columns that name a basket or an item together.
+        """Return the scope with the columns that name a unit, or a basket or an item together.
 
         It also has the text at which cells were cut. read_as: how the purchases were read.
         """
@@ -161,11 +173,13 @@ class Scope:
             return self
         item = read_as.items if read_as.form == "long" and len(read_as.items) > 1 else ()
         basket = read_as.baskets if len(read_as.baskets) > 1 else ()
-        return replace(self, item=item, basket=basket, split=read_as.split)
+        unit = read_as.baskets if read_as.user is None else (read_as.user,)
+        return replace(self, unit_columns=unit, item=item, basket=basket, split=read_as.split)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
-        values: dict[str, object] = vars(self) | {
+        values: dict[str, object] = vars(self) | {"per": None} | plain_promise(self.per)
+        values |= {
             "basket": [*self.basket],
             "item": [*self.item],
             "with_items": [*self.with_items],
@@ -219,7 +233,7 @@ class Scope:
                 f"earliest row, by {printable(self.time or '')}."
             )
         if periods and most > 1:
-            whose = unit if self.per is None else f"{unit}'s {self.per}"
+            whose = unit if self.per is None else f"{unit}'s {self.per_in_words}"
             yield f"A {whose} counts in up to {most} periods: each has 1/{most} of the budget."
         if self.time_format:
             yield f"Times are written as {printable(self.time_format)}."

@@ -36,8 +36,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fim_private import __version__
 from fim_private.counting import Effort
-from fim_private.dp.accountant import cost_of_segments
+from fim_private.dp.accountant import Sums, cost_of_segments, sums_of
 from fim_private.dp.arguments import public_integer
 from fim_private.dp.cautions import caution_of_chosen_units, cautions, cautions_of_units
 from fim_private.dp.charge import Charge, Charged, Span, account_of
@@ -218,6 +219,7 @@ class Run:
                 parameters={**spending.parameters, **self._recorded_rows(scope)},
                 unit_columns=self._unit_columns(),
                 span=span,
+                of_user=self._of_user(spending, span),
             )
             for span in self._spans()
         ]
@@ -242,6 +244,16 @@ class Run:
         if not times.periods or self.reading.from_query:
             return [span] * max(len(times.periods), 1)
         return [replace(span, period=period.name) for period in times.periods]
+
+    def _of_user(self, spending: Spending, span: Span | None) -> Sums | None:
+        """Return what an entry adds up to for a user who is several units in it; None for one."""
+        if span is None or span.units_of_user == 1:
+            return None
+        sums = sums_of(*spending.plan.cost_of_group(span.units_of_user))
+        times = self.reading.times
+        if times is not None and times.released_apart:
+            return sums
+        return {name: spending.segments * amount for name, amount in sums.items()}
 
     def _unit_columns(self) -> tuple[str, ...] | None:
         """Return the columns that name the unit, sorted: that of users, else those of baskets.
@@ -299,6 +311,7 @@ class Run:
             shortfall=plan.shortfall,
             cost=plan.cost,
             zcdp=plan.budget.zcdp(plan.names_delta),
+            adds_up=sums_of(*plan.cost_of_group(opened.scope.units_of_user)),
             shares=plan.steps,
             neighbors=spending.promise.neighbors,
             privacy_unit=opened.unit,
@@ -307,6 +320,7 @@ class Run:
             where=self.where,
             scope=opened.scope,
             date=self.date,
+            version=None if self.date is None else __version__,
             abstained=not published.itemsets,
             itemsets=published.itemsets,
             parts=published.subsets,

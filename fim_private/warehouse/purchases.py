@@ -17,6 +17,7 @@ from ibis.expr.types import Column, Table, Value
 
 from fim_private.counting.work import Int64
 from fim_private.errors import DataError, parameter
+from fim_private.periods import is_of_weeks
 from fim_private.reading.columns import ReadAs, Roles
 from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.notations import Notation, other_format, other_notation
@@ -336,7 +337,7 @@ def _with_baskets(session: Session, rows: Table, roles: Roles) -> Table:
     if times is not None and times.periods:
         baskets = _in_periods(baskets, times)
     if times is not None and times.per is not None:  # a unit is what a user bought in one of these
-        baskets = baskets.mutate(stretch=_.day.truncate(times.per[0].upper()))
+        baskets = baskets.mutate(stretch=_stretch(times.per))
         owner.append("stretch")
     if roles.basket:
         baskets = session.keep(baskets.mutate(basket=_number(session)), "named")
@@ -352,6 +353,17 @@ def _with_baskets(session: Session, rows: Table, roles: Roles) -> Table:
         return baskets
     place = ["place"] if times is not None and times.released_apart else []
     return rows.inner_join(baskets.select(*keys, "basket", "unit", *place), keys)
+
+
+def _stretch(per: str) -> Value:
+    """Return the first day of the period of a kind that a basket's day is in.
+
+    Of a kind of whole weeks it is that of the calendar which has the week's Thursday.
+    """
+    day = _.day
+    if is_of_weeks(per):
+        day = day.truncate("W") + ibis.interval(days=3)
+    return day.truncate(per[0].upper())
 
 
 def _in_periods(baskets: Table, times: Times) -> Table:

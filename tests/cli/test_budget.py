@@ -53,7 +53,8 @@ def test_from_create_to_refusal(folder: Path) -> None:
     assert "Charged to the budget of sales (entry 1). Left: ε = 2, δ = 9e-06.\n" in first
     second = told(run(folder, *COUNT, *CHARGED, "--format", "json"))
     left = {"epsilon": 1.0, "delta": 9e-6}
-    assert json.loads(second)["ledger"] == {"dataset": "sales", "entry": 2, "left": left}
+    said = {"dataset": "sales", "entry": 2, "left": left, "spent": {"epsilon": 2.0, "delta": 1e-5}}
+    assert json.loads(second)["ledger"] == said
     error = refused(run(folder, *MINE, "--epsilon", "1.5", "--output", "release.json"), 3)
     assert "epsilon 1 and delta 9e-06 are left, and it takes epsilon 1.5 and delta 1e-06" in error
     assert error.endswith("ask with a smaller --epsilon\n")

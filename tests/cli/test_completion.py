@@ -22,7 +22,7 @@ def answered(**variables: str) -> Done:
     ("line", "expected"),
     [
         ("fim-private m", ["mine"]),
-        ("fim-private budget ", ["create", "show"]),
+        ("fim-private budget ", ["create", "show", "export", "import"]),
         ("fim-private mine --min-s", ["--min-support"]),
         ("fim-private mine a.csv --mechanism large", ["large-margin"]),
         (

@@ -44,7 +44,7 @@ DOCUMENTS = [
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
     "datasets/README.md",
-    *sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")),
+    *sorted(p.relative_to(REPOSITORY).as_posix() for p in (REPOSITORY / "docs").rglob("*.md")),
 ]
 COMMAND_BLOCKS = {"sh", "bash", "shell", "console"}
 
@@ -120,7 +120,7 @@ def console_commands(document: str, block: Block) -> Iterator[Command]:
 
 
 # Their commands start Spark, and need a PostgreSQL: test_spark.py and test_warehouse.py in
-# tests/services run them.
+# tests/services run them. So does test_ledger_server.py with the commands that name a ledger there.
 SERVICES = ("docs/spark.md", "docs/warehouse.md")
 # Their commands follow on each other, and run so.
 TOP_TO_BOTTOM = ("docs/a-shops-year.md", "docs/weekly-job.md")
@@ -129,6 +129,7 @@ COMMANDS = [
     for document in DOCUMENTS
     if document not in SERVICES + TOP_TO_BOTTOM
     for command in commands(document)
+    if " postgresql://" not in command.text
 ]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]
@@ -199,7 +200,7 @@ def make_up_options(path: Path, document: str) -> None:
 
 def make_up_inputs(folder: Path, command: str, document: str) -> None:
     words = shlex.split(command, comments=True)
-    if words[1:2] in (["show"], ["report"]) and not (folder / words[2]).exists():
+    if words[1:2] in (["show"], ["report"], ["statement"]) and not (folder / words[2]).exists():
         fim.mine([["milk", "tea"]] * 700, rules=True).save(folder / words[2])
     if words[1:2] == ["changes"] and "--between" in words:
         rows = [
@@ -359,6 +360,22 @@ def test_a_tutorial_runs_from_top_to_bottom(document: str, folder: Path) -> None
         assert command.output is None or same(command.output, printed), (
             f"{command}\nprinted:\n{printed}"
         )
+
+
+@pytest.mark.full
+def test_readme_guide_and_the_command_of_inspect_follow_each_other_in_one_folder(
+    folder: Path,
+) -> None:
+    assert len(read(README).encode()) <= 8_192
+    for document in (README, "docs/guide.md"):
+        for command in commands(document):
+            if command in OURS:
+                run(shlex.split(command.text, comments=True), folder)
+        code = "\n".join(line for block in PYTHON[document] for line in block.lines)
+        run([sys.executable, "-c", code], folder)
+    seen = run(["fim-private", "inspect", "datasets/sales.csv.gz"], folder)
+    suggested = seen.partition("To mine it: ")[2].splitlines()[0]
+    assert "95 % interval" in run(shlex.split(suggested), folder)
 
 
 @pytest.mark.parametrize(

@@ -242,3 +242,35 @@ def test_a_trend_is_of_single_releases(tmp_path: Path) -> None:
     done = run_in(tmp_path, "report", "all.json", "stores.json")
     assert done.returncode == 2
     assert "holds several segments or periods already" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--figure", "a.gif"], "--figure must be a name that ends in .png, .svg, .pdf"),
+        (["--figure-kind", "matrix"], "--figure-kind goes with --figure"),
+        (["--figure", "release.json"], "--figure must be a name that ends in"),
+        (["--figure", "a.svg", "--figure-kind", "rules"], "mine again with --rules"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_one_line(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    release = mined(tmp_path, "release.json")
+    done = run("show", release, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (REPOSITORY / "a.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("svg", "<svg"), ("png", "\x89PNG"), ("pdf", "%PDF")]
+)
+def test_a_figure_is_written_beside_the_table(ending: str, start: str, tmp_path: Path) -> None:
+    release = mined(tmp_path, "release.json", "--rules")
+    figure = tmp_path / f"figure.{ending}"
+    done = run("show", release, "--figure", figure, "--figure-kind", "network")
+    assert (done.returncode, done.stderr) == (0, f"wrote {figure}\n")
+    assert done.stdout.startswith(run("show", release).stdout[:40])
+    assert figure.read_bytes().startswith(start.encode("latin-1"))

@@ -18,6 +18,7 @@ from real_data import REPOSITORY
 
 from benchmarks import page
 from benchmarks.counting.peer_counters import OURS
+from benchmarks.frame.published import read_rows
 
 # Of these the study itself draws the figures, which `benchmarks.page` draws again of all.
 DRAWN = ("spark_scale", "pac_learning", "validation")
@@ -101,22 +102,24 @@ def test_the_page(
         assert results["answers"]
         drawn = len([*tmp_path.glob(f"{name}_*.svg")])
         assert drawn == (len(page_figures[name]) if name in DRAWN else 0)
-    document = tmp_path / "docs" / "benchmarks.md"
-    document.parent.mkdir()
-    command = ["page", "--results", str(tmp_path), "--document", str(document)]
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    command = ["page", "--results", str(tmp_path), "--docs", str(docs)]
     done = benchmark(*command)
-    assert (done.returncode, document.exists()) == (2, False)
+    assert (done.returncode, [*docs.iterdir()]) == (2, [])
     assert "results of --quick, which are no results" in done.stderr
     done = benchmark(*command, "--quick")
     assert (done.stderr, done.returncode) == ("", 0)
-    text = document.read_text()
-    for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
-        assert f"| {section} | " in text
-    assert "NOT" not in text
-    assert "Without a universe the exponential mechanism is refused (2 of 2 runs)" in text
-    for line in text.splitlines():
-        if line.startswith("!["):
-            assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()
+    verdicts = read_rows(docs / "data", "paper_claims")
+    assert {row["section"] for row in verdicts} == {"2.2", "3.1", "3.3", "4.1", "4.2"}
+    assert not any("NOT" in row["found"] for row in verdicts)
+    sections = read_rows(docs / "data", "sections")
+    assert {row["study"] for row in sections} == {"paper", *found}
+    told = " ".join(row["reading"] for row in sections)
+    assert "Without a universe the exponential mechanism is refused (2 of 2 runs)" in told
+    index = (docs / "data" / "index.md").read_text()
+    for target in re.findall(r"\]\(([^)]+)\)", index):
+        assert (docs / "data" / target).is_file(), target
     (tmp_path / "utility.json").unlink()
     done = benchmark(*command, "--quick")
     assert done.returncode == 2
@@ -126,11 +129,10 @@ def test_the_page(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 @pytest.mark.full
-def test_the_counting_benchmark_writes_figures_picture_and_page(tmp_path: Path) -> None:
-    output, document = tmp_path / "counting.json", tmp_path / "docs" / "counting.md"
-    document.parent.mkdir()
+def test_the_counting_benchmark_writes_results_pictures_and_tables(tmp_path: Path) -> None:
+    output, docs = tmp_path / "counting.json", tmp_path / "docs"
     options = ["--cache", str(tmp_path / "cache"), "--output", str(output)]
-    done = benchmark("counting.compare", "--quick", *options, "--document", str(document))
+    done = benchmark("counting.compare", "--quick", *options, "--docs", str(docs))
     assert done.returncode == 0, done.stderr
     assert "Where a peer is better" in done.stdout
     results = json.loads(output.read_text())
@@ -142,11 +144,14 @@ def test_the_counting_benchmark_writes_figures_picture_and_page(tmp_path: Path) 
         assert ours["status"] == "ok"
         assert 0 < ours["seconds"]["min"] <= ours["seconds"]["median"] <= ours["seconds"]["max"]
     assert results["growth"][-1]["process"]["peak"]["median"] > 10**7
-    assert "<svg" in (document.parent / "figures" / "counting.svg").read_text()
-    text = document.read_text()
-    assert "(figures/counting.svg)" in text
-    assert "## Where a peer is better" in text
-    assert str(tmp_path) not in text + output.read_text()
+    assert "<svg" in (docs / "figures" / "counting.svg").read_text()
+    sections = read_rows(docs / "data", "sections")
+    assert {"Growth", "Whole processes", "Where a peer is better"} < {
+        row["section"] for row in sections
+    }
+    assert len(read_rows(docs / "data", "counting_minimum_support")) == 2
+    written = "".join(path.read_text() for path in (docs / "data").iterdir())
+    assert str(tmp_path) not in written + output.read_text()
 
 
 def test_what_is_said_to_be_run_can_be_run() -> None:

@@ -61,4 +61,5 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     assert found["where"] == "visit <> 'v0'"
     assert found["answer"] == {"antecedents": ["milk"], "consequents": ["tea"]}
     left = {"epsilon": 0.0, "delta": 9e-06}
-    assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": left}
+    spent = {"epsilon": 1.0, "delta": 1e-5}
+    assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": left, "spent": spent}

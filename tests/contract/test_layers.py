@@ -20,25 +20,26 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # one is one line.
 MAY_IMPORT = {
     "errors": "",
+    "addresses": "errors",
     "options": "dp periods",
     "display": "",
     "whole_files": "errors",
     "periods": "errors",
     "dp": "errors display periods",
     "spectrum": "errors dp",
-    "reading": "errors options display periods",  # nothing about privacy
+    "reading": "errors addresses options display periods",  # nothing about privacy
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors options dp spectrum mechanisms",
-    "ledger": "errors display periods dp whole_files",  # neither data nor releases
+    "ledger": "errors addresses display periods dp whole_files",  # neither data nor releases
     # what one machine does, on parts of the units: no mechanisms
     "spark": "errors dp spectrum reading counting",
     # as spark: sums of units that stay in their database
-    "warehouse": "errors spectrum reading counting",
+    "warehouse": "errors periods spectrum reading counting",
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
-    "request": "errors options display dp reading counting mechanisms levelwise",
+    "request": "errors options display periods dp reading counting mechanisms levelwise",
     # what is released, and nothing else
     "release": "errors options display periods dp reading request planning whole_files",
     # carries out plans: the one place that opens purchases and charges a ledger
@@ -52,7 +53,7 @@ MAY_IMPORT = {
         "errors options display dp spectrum reading counting mechanisms selecting request release "
         "run"
     ),
-    "cli": "errors options display reading counting mining planning auditing "
+    "cli": "errors addresses options display reading counting mining planning auditing "
     "output release "
     "spark learning whole_files",
 }

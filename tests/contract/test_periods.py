@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, cast
 
 import numpy as np
@@ -17,21 +18,31 @@ from hypothesis import strategies as st
 from sources import ANY_ROWS, WRITERS, units_of
 
 import fim_private as fim
-from fim_private.dp.accountant import SUMS, cost_of_units, most_spent
+from fim_private.dp.accountant import SUMS, cost_of_group, most_spent, smallest_cost
 from fim_private.dp.charge import Span
-from fim_private.dp.composition import zcdp_rho
+from fim_private.dp.composition import gdp_epsilon, zcdp_epsilon
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, ParameterError
 from fim_private.ledger.chain import Entry, Terms
 from fim_private.ledger.statement import Statement
-from fim_private.ledger.storage import LastSeen
-from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
+from fim_private.ledger.witness import LastSeen
+from fim_private.levelwise.recipe import GRID, item_threshold, naming_probability
+from fim_private.periods import (
+    KINDS,
+    KINDS_OF_PROMISE,
+    Period,
+    first_day,
+    numbers,
+    period_at,
+    several,
+)
 from fim_private.reading import purchases, record_batches, transactions
 from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading, times_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
+from fim_private.release.page import named, trend_page
 
 EPOCH = date(1970, 1, 1)
 EMPTY = Statement("a.ledger", cast(Terms, None), LastSeen(0, "", "", "", None, {}))
@@ -193,6 +204,10 @@ def moment(day: int) -> date:
     return date(2026, 10, 31) + timedelta(days=day)
 
 
+def thursday_of(day: date) -> date:
+    return day + timedelta(days=3 - day.weekday())
+
+
 def reference(
     rows: Sequence[Row], *, by_user: bool, per: str | None, shop: str | None
 ) -> list[Counter[Unit]]:
@@ -206,7 +221,8 @@ def reference(
     for (owner, basket), own in baskets.items():
         day = min(moment(row[2]) for row in own if row[2] is not None)
         read = [row for row in own if shop in (None, row[3])]
-        unit = basket if not by_user else (owner, f"{day:%Y-%m}" if per else None)
+        of_month = thursday_of(day) if per == "month" else day
+        unit = basket if not by_user else (owner, f"{of_month:%Y-%m}" if per else None)
         for place, name in enumerate(PERIODS):
             period = Period.of(name)
             if read and period.first <= (day - EPOCH).days <= period.last:
@@ -236,7 +252,7 @@ def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> li
     return [*map(held, read_parts(source_of(source), options))]
 
 
-BY_USER = st.sampled_from([(False, None), (True, None), (True, "month")])
+BY_USER = st.sampled_from([(False, None), (True, None), (True, "month"), (True, "calendar-month")])
 WHICH = st.tuples(BY_USER, st.none() | st.just("F")).map(lambda drawn: (*drawn[0], drawn[1]))
 
 
@@ -287,7 +303,7 @@ def one_unit_a_user(rows: Any, labels: Any, times: Any, **more: Any) -> Any:
     ("place", "name", "broken", "which"),
     [
         (record_batches, "chosen", filtered_first, (False, None, "F")),
-        (record_batches, "assemble", one_unit_a_user, (True, "month", None)),
+        (record_batches, "assemble", one_unit_a_user, (True, "calendar-month", None)),
     ],
 )
 def test_that_catches_filters_before_times_and_units_across_months(
@@ -426,16 +442,178 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
     assert spent([entry(week, unit="user") for week in across]) == 2
 
 
-def test_a_year_of_months_in_numbers() -> None:
-    month = PrivacyCost(1, 1e-6)
-    assert cost_of_units(month, None, 12, apart=True) == PrivacyCost(12, Fraction(12, 10**6))
-    concentrated = ZcdpCost(zcdp_rho(Fraction(1), Fraction(1, 10**6)), 0)
-    year = cost_of_units(month, concentrated, 12, apart=True)
-    assert (round(float(year.epsilon), 2), year.delta) == (3.45, Fraction(12, 10**6))
-    # one release that has all twelve
-    together = cost_of_units(PrivacyCost(0.1, 1e-6), None, 12, apart=False)
+def test_a_sum_over_a_year_is_the_smallest_that_is_valid() -> None:
+    rho, names = Fraction(3, 100), Fraction(1, 10**7)
+    delta = Fraction(1, 10**5)
+    sums = dict(
+        zip(SUMS, (Fraction(12), 12 * delta, 12 * rho, 12 * names, Fraction(0)), strict=True)
+    )
+    spare = (12 * delta - 12 * names) / (1 - 12 * names)
+    assert smallest_cost(sums) == PrivacyCost(gdp_epsilon(24 * rho, spare), 12 * delta)
+    other = sums | {"other_noise": Fraction(1)}
+    assert smallest_cost(other) == PrivacyCost(zcdp_epsilon(12 * rho, spare), 12 * delta)
+    assert smallest_cost(other | {"rho": Fraction(100)}) == PrivacyCost(12, 12 * delta)
+    # basic composition does not hold at a smaller δ, and zCDP does
+    smaller = (delta - 12 * names) / (1 - 12 * names)
+    assert smallest_cost(other, delta) == PrivacyCost(zcdp_epsilon(12 * rho, smaller), delta)
+    assert smallest_cost(sums, names) == PrivacyCost(12, 12 * delta)  # nothing holds there
+    assert smallest_cost(dict.fromkeys(SUMS, Fraction(0)), delta).epsilon == 0
+
+
+def test_what_somebody_spends_who_is_several_units() -> None:
+    together = cost_of_group(PrivacyCost(0.1, 1e-6), 12)
     exact = 1e-6 * sum(np.exp(0.1 * power) for power in range(12))
     assert float(together.epsilon) == 1.2
     assert exact <= float(together.delta) <= exact * 1.000001
-    assert cost_of_units(PrivacyCost(1000, 1e-6), None, 12, apart=False).delta == 1
-    assert cost_of_units(PrivacyCost(1000, 0), None, 12, apart=False).delta == 0
+    assert cost_of_group(PrivacyCost(1000, 1e-6), 12).delta == 1
+    assert cost_of_group(PrivacyCost(1000, 0), 12).delta == 0
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2, 6, 14])
+@pytest.mark.parametrize("units", [1, 2, 5])
+def test_names_that_only_one_person_has_are_as_rare_as_is_said(sigma: float, units: int) -> None:
+    """Of the ways in which a person's weights can lie, none names an item more often."""
+    variance, delta, most = Fraction(sigma) ** 2, Fraction(1, 2_000_000), 150
+    threshold = item_threshold(variance, delta, most)
+    said = float(naming_probability(variance, threshold, most, units))
+
+    def named(*weights: tuple[int, float]) -> float:
+        tails = [
+            number * NormalDist().cdf((weight - (threshold - 0.5) / GRID) / sigma)
+            for number, weight in weights
+        ]
+        return sum(tails)
+
+    items = units * most
+    ways = [
+        # each unit has one item of weight 1 that all of them have, or the same light ones
+        named((1, units)),
+        named((items, units / items**0.5)),
+        *(named((number, units / number**0.5)) for number in (2, 5, 20, most)),
+        # half of the squares on one item
+        named((1, units * 0.5**0.5), (items - 1, units * (0.5 / (items - 1)) ** 0.5)),
+    ]
+    assert max(ways) <= said * (1 + 1e-9) or said == 1
+    if units == 1:
+        assert said <= delta
+    elif said < 1:
+        assert said > 1.2 * named((most, 1 / most**0.5))  # one unit's would not do
+        assert said <= 2.1 * max(ways)
+
+
+CALENDAR = {"time": "day", "user": "who", "basket": "id", "item": "what"}
+
+
+@pytest.mark.parametrize("per", ["month", "quarter", "year"])
+def test_a_week_belongs_to_the_period_of_its_thursday(per: str) -> None:
+    kind = KINDS_OF_PROMISE[per]
+    for day in range(day_of(2019, 1, 1), day_of(2027, 12, 31)):
+        when = EPOCH + timedelta(days=day)
+        period = period_at(kind, day)
+        assert period.name == period_at(per, (thursday_of(when) - EPOCH).days).name
+        assert Period.of(period.name, per=kind) == period
+    january = Period.of("2026-01", per=kind)
+    assert (january.first, january.last) == (day_of(2025, 12, 29), day_of(2026, 2, 1))
+    [whole] = several("2026", None, None, None, kind)
+    assert len([*whole.within("week")]) == 53
+
+
+def test_months_of_weeks_and_of_the_calendar_are_different_promises(tmp_path: Path) -> None:
+    first = date(2025, 12, 28)  # a Sunday: of December by both
+    days = [first + timedelta(days=number) for number in range(40)]
+    rows = [
+        {"id": f"{number} {day}", "day": f"{day}", "who": f"{number}", "what": what}
+        for number in range(300)
+        for day in days[number % 40 :][:1]
+        for what in ("tea", "milk")
+    ]
+    frame = pd.DataFrame(rows)
+    asked: Any = CALENDAR | {"period": "2026-01", "rho": 1, "size": 1, "count": True}
+    weeks = fim.mine(frame, per="month", **asked)
+    months = fim.mine(frame, per="calendar-month", **asked)
+    held = Counter(row["day"] for row in rows[::2])
+    for release, inside in (
+        (weeks, ("2025-12-29", "2026-02-01")),
+        (months, ("2026-01-01", "2026-01-31")),
+    ):
+        true = sum(held[day] for day in held if inside[0] <= day <= inside[1])
+        assert release.units_interval is not None
+        assert release.units_interval[0] <= true <= release.units_interval[1]
+    assert "A week belongs to the month of its Thursday." in weeks.guarantee
+    assert "One calendar month of a user is protected" in months.guarantee
+    values = weeks.to_dict()
+    assert (values["per"], values["whole_weeks"]) == ("month", True)
+    weeks.save(tmp_path / "weeks.json")
+    assert cast(fim.Release, fim.load(tmp_path / "weeks.json")).scope.per == weeks.scope.per
+    with fim.Ledger.create(
+        tmp_path / "l", epsilon=30, delta=1e-5, unit="user", per="month"
+    ) as ledger:
+        fim.mine(frame, per="month", ledger=ledger, dataset="shop", **asked)
+        with pytest.raises(fim.LedgerError, match="one calendar month; give per month"):
+            fim.mine(frame, per="calendar-month", ledger=ledger, dataset="shop", **asked)
+
+
+def test_one_number_for_a_year(tmp_path: Path) -> None:
+    """The page of a release, the trend of twelve and their ledger say the same of a customer."""
+    rows = [
+        {"id": f"{who} {month}", "day": f"2026-{month:02}-15", "who": f"{who}", "what": what}
+        for who in range(200)
+        for month in range(1, 13)
+        for what in ("tea", "milk")
+    ]
+    asked: Any = CALENDAR | {"per": "month", "epsilon": 1, "delta": 1e-6, "dataset": "shop"}
+    path = tmp_path / "shop.ledger"
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="user", per="month")
+    releases = [
+        fim.mine(pd.DataFrame(rows), period=f"2026-{month:02}", ledger=ledger, count=True, **asked)
+        for month in range(1, 13)
+    ]
+    year = "ε = 3.45, δ = 1.2e-05"
+    assert f"in 12 months, with as much spent on each, has {year} in all." in releases[0].guarantee
+    assert f"Together these 12 releases spend {year} of one customer" in trend_page(named(releases))
+    statement = fim.Ledger(path).statement()
+    assert statement.spent_of_user.in_words == year
+    assert f"A user who buys in all of these periods has {year} in all." in [*statement.notes]
+    # a user for good: at the δ of the ledger, which every release repeats
+    del asked["per"]
+    ledger = fim.Ledger.create(tmp_path / "good", epsilon=3, delta=1e-5, unit="user")
+    releases = [
+        fim.mine(pd.DataFrame(rows), period=f"2026-{month:02}", ledger=ledger, count=True, **asked)
+        for month in (1, 2)
+    ]
+    spent = cast(Any, releases[1].charged).spent
+    assert spent.delta == Fraction(1, 10**5)
+    assert f"Together these 2 releases spend {spent.in_words}" in trend_page(named(releases))
+    assert ledger.statement().to_dict()["together"] == spent.to_dict()
+
+
+def test_a_week_in_two_months_costs_a_customer_four_times_the_rho(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{who}", "day": "2026-04-01", "who": f"{who}", "what": "tea"} for who in range(99)
+    ]
+    asked: Any = CALENDAR | {"per": "calendar-month", "size": 1, "rho": 0.03, "delta": 1e-6}
+    path = tmp_path / "l"
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="user", per="calendar-month")
+    release = fim.mine(
+        pd.DataFrame(rows), period="2026-W14", ledger=ledger, dataset="shop", **asked
+    )
+    [entry] = ledger.entries
+    assert release.adds_up is not None
+    assert release.adds_up == entry.adds_up == fim.Ledger(path).entries[0].adds_up
+    assert (entry.sums["rho"], entry.adds_up["rho"]) == (Fraction("0.03"), Fraction("0.12"))
+    names = entry.adds_up["zcdp_delta"] / entry.sums["zcdp_delta"]
+    assert 1.5 < names < 10
+    [within] = (fim.mine(pd.DataFrame(rows), period="2026-W15", seed=1, **asked).adds_up["rho"],)
+    assert within == Fraction("0.03")
+    # a selection by ε: (kε, δ (e^{kε} - 1) / (e^ε - 1))
+    selected = fim.mine(
+        pd.DataFrame(rows),
+        period="2026-W14",
+        seed=1,
+        mechanism="limited-domain",
+        supports=False,
+        **{**asked, "rho": None, "epsilon": 1},
+    )
+    assert selected.adds_up is not None
+    assert float(selected.adds_up["epsilon"]) == 2
+    assert float(selected.adds_up["delta"]) == pytest.approx(1e-6 * (1 + np.e))

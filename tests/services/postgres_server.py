@@ -18,21 +18,39 @@ PASSWORD = "tell@no/one?"
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. folder: of its socket. binaries: of its programs. account: whose it is."""
+    """A running server. folder: of its socket. binaries: of its programs. account: whose it is.
+
+    port: at which it listens at 127.0.0.1, too; None for its socket alone.
+    """
 
     folder: Path
     binaries: Path
     account: str | None
+    port: int | None = None
 
     def address(self, database: str = "shop", user: str = "owner", **more: str) -> str:
         """Return the address of a database, without a password."""
         parameters = {"host": str(self.folder), "user": user, **more}
+        if self.port is not None:
+            parameters["port"] = str(self.port)
         return f"postgresql:///{database}?" + "&".join(map("=".join, parameters.items()))
 
     def run(self, script: str, database: str = "shop") -> None:
         """Run SQL as the owner."""
-        words = f"-q -v ON_ERROR_STOP=1 -h {self.folder} -U owner {database}"
+        port = "" if self.port is None else f"-p {self.port}"
+        words = f"-q -v ON_ERROR_STOP=1 -h {self.folder} {port} -U owner {database}"
         self.program("psql", *words.split(), text=script)
+
+    def start(self) -> None:
+        """Start it."""
+        listen = "''" if self.port is None else f"127.0.0.1 -c port={self.port}"
+        options = f"-c listen_addresses={listen} -c unix_socket_directories={self.folder}"
+        words = f"-D {self.folder / 'data'} -w -l {self.folder / 'log'} -o"
+        self.program("pg_ctl", *words.split(), f"{options} -c fsync=off", "start")
+
+    def stop(self) -> None:
+        """End it as a crash does: what it had begun is undone when it starts again."""
+        self.program("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", "immediate", "stop")
 
     def program(self, name: str, *words: str, text: str | None = None) -> None:
         """Run one of PostgreSQL's programs. It refuses to be run by root."""
@@ -70,11 +88,11 @@ def account() -> str | None:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(port: int | None = None) -> Iterator[Server]:
     """Start a server with an empty database shop, and stop it in the end: a context manager."""
     # A socket's path may have a hundred letters or so.
     folder = Path(tempfile.mkdtemp(prefix="fim-"))
-    server = Server(folder, binaries(), account())
+    server = Server(folder, binaries(), account(), port)
     secret, data = folder / "password", folder / "data"
     secret.write_text(PASSWORD + "\n", encoding="utf-8")
     if server.account is not None:
@@ -83,13 +101,11 @@ def running_server() -> Iterator[Server]:
     try:
         words = f"-D {data} -U owner -A scram-sha-256 --pwfile={secret} -E UTF8 -N"
         server.program("initdb", *words.split())
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        words = f"-D {data} -w -l {folder / 'log'} -o"
-        server.program("pg_ctl", *words.split(), options, "start")
+        server.start()
         try:
             server.run("create database shop", "postgres")
             yield server
         finally:
-            server.program("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder)

@@ -1,7 +1,9 @@
 """The page of a release in a real browser, Debian's chromium: on a phone, on screens, in print."""
 
+import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from itertools import product
 from pathlib import Path
 from threading import Timer
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -25,9 +28,9 @@ _SWITCHES = (
 )
 _OPTIONS = [f"--{switch}" for switch in _SWITCHES.split()]
 # What sticks out of the page or of its box, text that is too small or stands out too little from
-# its ground.
+# its ground, and words on two lines that fit on one.
 _MEASURE = """(() => {
-  const wide = document.documentElement.clientWidth, out = [], clipped = [], small = [], pale = [];
+  const wide = document.documentElement.clientWidth, out = [], clipped = [], small = [], pale = [], broken = [];
   const parts = colour => colour.match(/[\\d.]+/g).map(Number);
   const luminance = ([r, g, b]) => [[r, .2126], [g, .7152], [b, .0722]].reduce((sum, [part, weight]) => {
     const x = part / 255;
@@ -50,13 +53,23 @@ _MEASURE = """(() => {
     if (each.scrollWidth > each.clientWidth + 1 && each.clientWidth) clipped.push(name(each));
     if (![...each.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
     texts += 1;
+    for (const node of [...each.childNodes].filter(node => node.nodeType === 3)) {
+      for (const word of node.data.matchAll(/[^\\s\\-–\u200b]{1,20}(?=[\\s\\-–]|$)/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const tops = [...range.getClientRects()].map(line => line.top);
+        const starts = word.index === 0 || /[\\s\\-–]/.test(node.data[word.index - 1]);
+        if (starts && Math.max(...tops) - Math.min(...tops) > 4) broken.push(word[0]);
+      }
+    }
     if (parseFloat(style.fontSize) < 12) small.push(`${name(each)} ${style.fontSize}`);
     const [low, high] = [luminance(parts(style.color)), luminance(ground(each))].sort((a, b) => a - b);
     if ((high + .05) / (low + .05) < 4.5) pale.push(`${name(each)} ${style.color}`);
   }
-  return {scrolls: document.documentElement.scrollWidth - wide, out, clipped, small, pale, texts};
+  return {scrolls: document.documentElement.scrollWidth - wide, out, clipped, small, pale, broken, texts};
 })()"""  # noqa: E501
-GOOD = {"scrolls": 0, "out": [], "clipped": [], "small": [], "pale": []}
+GOOD = {"scrolls": 0, "out": [], "clipped": [], "small": [], "pale": [], "broken": []}
 SIZES = (390, 1024, 1920)  # a phone, a tablet, a screen
 UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 
@@ -127,9 +140,10 @@ class Browser:
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 
-    def run(self, script: str) -> Any:
-        """Return what a script has for a value."""
-        done = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+    def run(self, script: str, *, wait: bool = False) -> Any:
+        """Return what a script has for a value, or promises to have."""
+        asked = {"expression": script, "returnByValue": True, "awaitPromise": wait}
+        done = self.call("Runtime.evaluate", **asked)
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 
@@ -179,6 +193,15 @@ SALES = [
 ]
 RULES: dict[str, Any] = {"size": "1-2", "rules": True}
 OF_LANDS: dict[str, Any] = {"by": "land", "segments": "A,B", "basket": "id", "item": "item"}
+CUSTOMERS = [
+    {"who": n // 2, "order": n, "item": item}
+    for n in range(4000)
+    for item in ("tea bags", "semi-skimmed milk", f"bananas, {n % 3} of a kind")
+]
+BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
+FIFTY = [f"SET OF {n} WOODEN {kind} LIGHT HOLDERS" for n in range(25) for kind in ("STAR", "HEART")]
+# Each goes with the next of the fifty in more baskets than with others.
+PAIRS = [[FIFTY[n % 50], FIFTY[(n + 1) % 50], FIFTY[n * 7 % 50]] for n in range(20_000)]
 PAGES: dict[str, tuple[Any, dict[str, Any]]] = {
     "rules": (SHOP, {"size": "1-3", "rules": True}),
     "many": (MANY, RULES | {"top": 80}),
@@ -186,6 +209,9 @@ PAGES: dict[str, tuple[Any, dict[str, Any]]] = {
     "marks": (MARKS, RULES),
     "no supports": (SHOP, {"supports": False}),
     "nothing": ([], {"rules": True}),
+    "customers": (pa.Table.from_pylist(CUSTOMERS), RULES | BY_CUSTOMER),
+    "fifty": (PAIRS, {"rules": True, "top": 50}),
+    "partners": (SHOP, {"rules": True, "with_items": [BUTTER]}),
     "segments": (pa.Table.from_pylist(SALES), RULES | OF_LANDS),
 }
 
@@ -240,13 +266,75 @@ def test_print_has_all_of_a_page_on_white(name: str, browser: Browser, tmp_path:
         assert browser.run("document.querySelector('.tools')?.checkVisibility() ?? false") is False
 
 
+def test_fifty_pairs_with_rules_print_on_six_pages(browser: Browser, tmp_path: Path) -> None:
+    """Its tables have their headings on each page, and no row is cut."""
+    browser.show(written("fifty", tmp_path), 703, media="print")
+    shown = "[...document.querySelectorAll('.list tbody tr')].filter(row => row.checkVisibility())"
+    assert browser.run(f"{shown}.length") == 100
+    for script, expected in (
+        ("getComputedStyle(document.querySelector('thead')).display", "table-header-group"),
+        (f"{shown}.every(row => getComputedStyle(row).breakInside === 'avoid')", True),
+    ):
+        assert browser.run(script) == expected
+    printed = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
+    pages = re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"]))
+    assert 3 < len(pages) <= 6
+
+
+def test_an_item_is_chosen_and_the_address_keeps_it(browser: Browser, tmp_path: Path) -> None:
+    address = written("fifty", tmp_path)
+    item, visible = FIFTY[4], "filter(row => row.checkVisibility()).length"
+    others = (
+        "[...document.querySelectorAll('.list tbody tr, .card')].filter(row => "
+        "row.checkVisibility() && ![...row.querySelectorAll('.chip')].some("
+        f"chip => chip.textContent === '{item}')).length"
+    )
+    hidden = f"[...document.querySelectorAll('.lead, .picture')].{visible}"
+    browser.show(address, 1024)
+    assert browser.run(hidden) == 2
+    everything = browser.run(f"[...document.querySelectorAll('.list tbody tr')].{visible}")
+    browser.run(f"choice.value = '{item}'; choice.dispatchEvent(new Event('change'))")
+    hash_now = f"#item={quote(item)}"
+    assert browser.run("location.hash") == hash_now
+    for shown_anew in (False, True):
+        if shown_anew:
+            browser.show("about:blank", 1024)
+            browser.show(f"{address}#item={item}", 1024)
+        else:
+            browser.run("new Promise(done => setTimeout(done))", wait=True)
+        rows = browser.run(f"[...document.querySelectorAll('.list tbody tr')].{visible}")
+        assert 0 < rows < everything
+        assert (browser.run(others), browser.run(hidden)) == (0, 0)
+        assert browser.run("document.querySelector('#choice').value") == item
+        heads = f"[...document.querySelectorAll('thead')].{visible.replace('row', 'head')}"
+        tables = "[...document.querySelectorAll('table:not(.officer)')].filter(table => ["
+        tables += "...table.tBodies[0].rows].some(row => row.checkVisibility())).length"
+        assert browser.run(heads) == browser.run(tables)
+        assert (browser.fetched, browser.complaints) == ([], [])
+    browser.run("document.querySelector('.tools button').click()")
+    assert (browser.run(hidden), browser.run("location.hash")) == (2, "#all")
+    for wrong in ("#item=%E0%A4%A", "#item=nothing", "#item="):
+        browser.show("about:blank", 1024)
+        browser.show(address + wrong, 1024)
+        assert browser.complaints == []
+
+
+def test_charts_of_a_trend_have_one_scale_unless_asked(browser: Browser, tmp_path: Path) -> None:
+    browser.show(written("trend", tmp_path), 1024)
+    tops = "[...document.querySelectorAll('.scale')].map(scale => scale.innerText.split('%')[0])"
+    assert len({*browser.run(tops)}) == 1
+    browser.run("document.querySelector('#own-scales').click()")
+    browser.run(UNFOLD)
+    assert len({*browser.run(tops)}) > 1
+
+
 def test_rows_are_found_and_sorted(browser: Browser, tmp_path: Path) -> None:
     browser.show(written("many", tmp_path), 1024)
     rows = "[...document.querySelector('.rules').closest('.list').querySelectorAll('tbody tr')]"
     assert browser.run(f"{rows}.length") > 20
     lifts = f"{rows}.map(row => Number(row.querySelector('.lift').dataset.value))"
     button = "[...document.querySelectorAll('.rules th.lift button')][0]"
-    assert browser.run(f"{button}.textContent") == "Times as often as in all baskets"
+    assert browser.run(f"{button}.textContent") == "Times as often as by chance"
     browser.run(f"{button}.click()")
     falling = browser.run(lifts)
     assert falling == sorted(falling, reverse=True)
@@ -294,16 +382,18 @@ def test_what_is_wrong_is_seen(browser: Browser, tmp_path: Path) -> None:
         "<title>x</title><body><p style='width:1200px'>wide</p><p style='font-size:11px'>small</p>"
         "<p style='color:#999'>pale</p><p "
         "style='width:50px;overflow:hidden;white-space:nowrap'>cut off here</p>"
+        "<p style='width:40px;overflow-wrap:anywhere'>customers</p>"
         "<img src='a.png'><script>throw 1</script>"
     )
     browser.show((tmp_path / "page.html").as_uri(), 1024)
     seen = browser.run(_MEASURE)
     assert seen["scrolls"] > 0
-    assert [seen[name] for name in ("out", "small", "pale", "clipped")] == [
+    assert [seen[name] for name in ("out", "small", "pale", "clipped", "broken")] == [
         ["P.: wide"],
         ["P.: small 11px"],
         ["P.: pale rgb(153, 153, 153)"],
         ["P.: cut off here"],
+        ["customers"],
     ]
     assert [address.rsplit("/", 1)[1] for address in browser.fetched] == ["a.png"]
     assert browser.complaints

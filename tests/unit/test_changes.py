@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from commands import run
 
 import fim_private as fim
+from fim_private.release.page import changes_page
 
 PAIRS = [(f"a{i}", f"b{i}") for i in range(40)]
 UNITS = 20_000
@@ -91,6 +93,40 @@ def test_a_planted_change_is_found_and_ranked_first() -> None:
     assert found[0].difference == pytest.approx(700 / UNITS, abs=0.01)
     assert "2 of 40 itemsets changed" in str(found)
     assert "Benjamini–Hochberg" in str(found)
+
+
+def test_where_nothing_changed_the_smallest_change_that_would_be_seen_is_one() -> None:
+    """A difference of as much is clear, and one of a unit less is not."""
+    before = counted(shop(1), 1)
+    found = fim.changes(before, before)
+    assert not found
+    assert found.smallest is not None
+    points = math.ceil(100 * found.smallest * 10**found.decimals) / 10**found.decimals
+    sentence = f"more than the noise: it takes a change of {points:g} points to be seen."
+    assert sum(sentence in note for note in found.notes) == 1
+    assert sentence in changes_page(found)
+    assert before.units is not None
+    for more, is_clear in ((0, False), (2, True)):
+        raised = math.floor(found.smallest * before.units) + more
+        clear = [len(fim.changes(before, moved(before, place, raised))) for place in range(40)]
+        assert any(clear) == is_clear
+
+
+def moved(release: fim.Release, place: int, by: int) -> fim.Release:
+    """Return a release in which one itemset has more support, by so many units."""
+    itemsets = [*release.itemsets]
+    old = itemsets[place]
+    assert old.support is not None
+    assert old.interval is not None
+    low, high = old.interval
+    itemsets[place] = replace(old, support=old.support + by, interval=(low + by, high + by))
+    return replace(release, itemsets=tuple(itemsets))
+
+
+def test_differences_are_in_percentage_points_with_a_minus() -> None:
+    found = fim.changes(counted(shop(1), 1), counted(shop(2, moved={3: 700, 7: -350}), 2))
+    assert re.search(r"\+3\.\d+ points +\+3\.\d+ to \+3\.\d+", str(found))
+    assert re.search(r"−1\.\d+ points +−[12]\.\d+ to −1\.\d+", str(found))
 
 
 def test_p_values_are_uniform_where_nothing_changed() -> None:

@@ -19,17 +19,20 @@ from released import mined, release_of
 import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError
-from fim_private.release.chart import WIDE, BarChart, short_name
+from fim_private.release.chart import WIDE, BarChart
+from fim_private.release.drawing import Drawing, shade_of
+from fim_private.release.figures import figure_charts, figure_svg
+from fim_private.release.labels import short_name
 from fim_private.release.picture import charts_of
 from fim_private.release.release import Itemset, Release
-from fim_private.release.rules import ALL_RULES, Rules
+from fim_private.release.rules import ALL_RULES, Rules, rules_of
 
 EVIL = [
     "<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "\u202eevil", " ",
     "$\\frac{1}$", "$x",
 ]  # fmt: skip
 SPACE = "{http://www.w3.org/2000/svg}"
-TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
+TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "desc", "text"}
 
 
 @pytest.fixture(scope="module")
@@ -270,3 +273,133 @@ def test_a_title_says_no_more_than_the_numbers_do(
 def test_a_title_of_rules_is_the_surest() -> None:
     title = "About 30 % of customers with item 0 also have item 2: lift 1.50"
     assert many_rules(3).chart().title == title
+
+
+def ruled(count: int) -> Release:
+    """A release of rules: tea goes with each of some other items, less and less often."""
+    others = [f"item {n}" for n in range(count)]
+    baskets = [["tea", item] for n, item in enumerate(others) for _ in range(900 - 10 * n)]
+    baskets += [[item] for item in others for _ in range(300)]
+    baskets += [["rye"]] * 20_000
+    asked: dict[str, Any] = {"size": 2, "epsilon": 8, "delta": 1e-6, "seed": 2, "rules": True}
+    release = fim.mine(baskets, **asked, top=count)
+    assert isinstance(release, Release)
+    return release
+
+
+@pytest.fixture(scope="module")
+def tea() -> Release:
+    return ruled(50)
+
+
+def drawing_of(release: Release, kind: str) -> Drawing:
+    [chart] = figure_charts(release, kind)
+    assert chart.drawing is not None
+    return chart.drawing
+
+
+def test_a_network_has_a_line_for_each_of_the_40_surest_pairs(tea: Release) -> None:
+    [chart] = figure_charts(tea, "network")
+    drawing = chart.drawing
+    assert drawing is not None
+    lines = [line for line in drawing.lines if line.described]
+    assert (len(lines), chart.more) == (40, 10)
+    assert "10 more are not drawn." in chart.below
+    # tea, and what goes with it: each has its name.
+    assert len(drawing.dots) == 41
+    names = {text.content for text in drawing.texts}
+    assert "tea" in names
+    assert len({name for name in names if name.startswith("item")}) == 40
+    confidences = {}
+    for left, right, numbers, _ in rules_of(tea).rows():
+        confidences[f"{in_braces(left)} → {in_braces(right)}"] = numbers["confidence"]
+    widest = max(lines, key=lambda line: line.width).described.partition(":")[0]
+    ends = [line.described.partition(":")[0] for line in lines]
+    assert confidences[widest] == max(confidences[end] for end in ends)
+    # Of the two rules of a pair it is the one with more confidence.
+    assert all(end.endswith("{tea}") for end in ends)
+    # All is inside, and nothing lies on anything else.
+    for dot in drawing.dots:
+        assert 0 <= dot.centre[0] <= drawing.width
+        assert 0 <= dot.centre[1] <= drawing.height
+    assert len({dot.centre for dot in drawing.dots}) == 41
+
+
+def test_a_matrix_has_a_larger_square_for_more_units_and_hatches_doubt() -> None:
+    baskets = [["a", "b"]] * 4_000 + [["a", "c"]] * 1_000 + [["b"], ["c"], ["d"]] * 3_000
+    baskets += [["b", "d"]] * 5_250
+    release = fim.mine(baskets, size=2, top=3, epsilon=4, delta=1e-6, seed=1, rules=True)
+    assert isinstance(release, Release)
+    squares = [square for square in drawing_of(release, "matrix").squares if square.described]
+    sides = {frozenset(re.findall(r"\b[abcd]\b", square.described)): square for square in squares}
+    more, less = sides[frozenset("ab")], sides[frozenset("ac")]
+    supports = {frozenset(itemset.items or ()): itemset.support or 0 for itemset in release}
+    ratio = supports[frozenset("ab")] / supports[frozenset("ac")]
+    assert (more.side / less.side) ** 2 == pytest.approx(ratio, rel=0.02)
+    doubts = {
+        frozenset((*left, *right)): doubt for left, right, _, doubt in rules_of(release).rows()
+    }
+    assert {pair: square.doubtful for pair, square in sides.items()} == doubts
+    assert any(doubts.values())
+
+
+@pytest.mark.parametrize(
+    ("lift", "shade"), [(0.9, "lift-0"), (1, "lift-1"), (3.9, "lift-3"), (99, "lift-6")]
+)
+def test_a_colour_stands_for_a_range_of_lifts(lift: float, shade: str) -> None:
+    assert shade_of(lift) == shade
+
+
+def test_the_twelve_surest_rules_have_names_and_intervals_and_the_others_numbers() -> None:
+    chart = many_rules(60).chart()
+    assert chart.drawing is not None
+    texts = [text.content for text in chart.drawing.texts]
+    for place, bar in enumerate(chart.bars):
+        in_column = f"{in_braces(bar.sides[0])} →" in texts
+        assert in_column == (place < 12)
+    assert sum(line.shade == "faint" and line.width == 2 for line in chart.drawing.lines) == 24
+    numbers = {int(text) for text in texts if text.isdecimal() and int(text) > 12}
+    legend = [entry for text in texts if "→ {" in text for entry in text.split(" · ")]
+    explained = {int(entry.split()[0]) for entry in legend if entry[0].isdigit() and "→" in entry}
+    assert numbers == explained
+    missing = 48 - len(numbers)
+    said = [entry for text in texts for entry in text.split(" · ") if "no number" in entry]
+    assert said == ([f"{missing} dots have no number: there is no room for it"] if missing else [])
+
+
+@pytest.mark.parametrize("kind", ["network", "matrix", "supports", "rules"])
+def test_every_kind_is_one_svg_with_a_text_alternative(
+    kind: str, tea: Release, pyplot: Any
+) -> None:
+    drawing = figure_svg(tea, kind)
+    root = ElementTree.fromstring(drawing)
+    title, description = root.find(f"{SPACE}title"), root.find(f"{SPACE}desc")
+    assert title is not None
+    assert description is not None
+    assert "tea" in (description.text or "")
+    assert {each.tag.removeprefix(SPACE) for each in root.iter()} <= TAGS
+    assert all(float(each.attrib["font-size"]) >= 12 for each in root.iter(f"{SPACE}text"))
+    assert drawing.count("NOT PRIVATE") == 1
+    assert "NOT PRIVATE" not in figure_svg(tea, kind, promise=False)
+    ax = tea.plot(kind=kind)
+    ax.figure.savefig(io.BytesIO(), format="pdf")
+    pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize("kind", ["network", "matrix", "rules"])
+def test_no_rules_and_no_lift_are_said(kind: str) -> None:
+    empty = fim.mine([["a", "b"]] * 9, size=2, top=3, epsilon=1, delta=1e-6, seed=1, rules=True)
+    assert "There are no rules to draw" in figure_svg(empty, kind)
+    with pytest.raises(fim.ParameterError, match="mine again with"):
+        mined(supports=True).plot(kind=kind)
+    with pytest.raises(fim.ParameterError, match=r"^kind must be one of network, matrix, supports"):
+        mined(supports=True).plot(kind=f"{kind}s of all")
+
+
+def test_without_networkx_a_network_says_what_to_do(
+    tea: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(MissingExtraError, match=r"figures\]\"; the kind matrix does not$"):
+        figure_svg(tea, "network")
+    assert figure_svg(tea, "matrix")

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import fim_private as fim
-from fim_private.reading.locations import shown_source
+from fim_private.addresses import shown_source
 from fim_private.reading.purchases import read_transactions
 
 COLUMNS: dict[str, Any] = {"user": "customer", "basket": "order", "item": "product"}

@@ -24,15 +24,19 @@ from patience import PATIENCE, python
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
+from fim_private.dp.accountant import both, smallest_cost, sums_of
 from fim_private.dp.charge import Charge, Charged, Span
-from fim_private.dp.composition import gdp_mu, zcdp_epsilon, zcdp_rho
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
+from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_epsilon, zcdp_rho
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits, least_in_words
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.ledger import storage
-from fim_private.ledger.chain import hashed
+from fim_private.ledger import files, witness
+from fim_private.ledger.chain import Terms, hashed
+from fim_private.ledger.files import FileBook, FilePlace
+from fim_private.ledger.postgresql import TablePlace
 from fim_private.output.ledgers import render_statement
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
+from fim_private.periods import KINDS_OF_PROMISE
 from fim_private.release.page import page
 from fim_private.run import engines
 from fim_private.run.run import Run
@@ -61,6 +65,15 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> fim.Ledger:
     return fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
+
+
+def opened(path: Path, *, writes: bool = False) -> Any:
+    return FilePlace(str(path), path).opened(writes=writes)
+
+
+def write_terms(path: Path, terms: str) -> None:
+    with FilePlace(str(path), path).created() as book:
+        book.begin(Terms.read(terms))
 
 
 def refused(path: Path) -> str:
@@ -301,7 +314,7 @@ def test_creating_leaves_one_file_or_none_and_replaces_none(
     def fails(*arguments: Any) -> None:
         raise OSError("broken")
 
-    monkeypatch.setattr(storage, "_write_new", fails)
+    monkeypatch.setattr(FileBook, "begin", fails)
     with pytest.raises(fim.LedgerError):
         fim.Ledger.create(path.with_name("other"), epsilon=1, delta=0)
     assert [file.name for file in path.parent.iterdir()] == ["sales.ledger"]
@@ -416,7 +429,7 @@ OLD_ENTRY = (
 
 
 def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
-    storage.create(path, OLD_TERMS)
+    write_terms(path, OLD_TERMS)
     entry = OLD_ENTRY % hashed(OLD_TERMS)
     edited(
         path,
@@ -450,7 +463,7 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
             "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1",
         ],
         ["CREATE INDEX i ON entries (hash)"],
-        ["DROP TABLE terms", storage._TABLES[0].replace("CHECK (one = 1)", "CHECK (one > 0)")],
+        ["DROP TABLE terms", files._TABLES[0].replace("CHECK (one = 1)", "CHECK (one > 0)")],
     ],
 )
 @pytest.mark.every_case
@@ -467,17 +480,17 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
 
 def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path: Path) -> None:
     forgets = "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries; END"
-    with storage.opened(path, writes=True) as connection:
-        connection.execute(forgets)
+    with opened(path, writes=True) as book:
+        book._connection.execute(forgets)
         with pytest.raises(fim.LedgerError, match="does not keep what is written"):
-            storage.append(connection, 1, "record", "hash")
+            book.append([(1, "record", "hash")])
     assert ledger.entries == ()
 
 
 def test_reading_takes_a_limited_number_of_steps(ledger: fim.Ledger, path: Path) -> None:
     too_many = pytest.raises(fim.LedgerError, match="more steps than any ledger does")
-    with too_many, storage.opened(path) as connection:
-        connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
+    with too_many, opened(path) as book:
+        book._connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
     assert ledger.charge(charge()).entry == 1
 
 
@@ -487,18 +500,19 @@ def test_a_new_ledger_is_readable_by_its_owner_only(
     path: Path, mask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes: list[int] = []
-    write_new = storage._write_new
+    begin = FileBook.begin
 
-    def watched(part: Path, terms: str) -> None:
+    def watched(book: FileBook, terms: Terms) -> None:
+        (part,) = path.parent.glob(".fim-private.*/sales.ledger")
         modes.extend(each.stat().st_mode & 0o777 for each in (part, path))
-        write_new(part, terms)
+        begin(book, terms)
 
-    monkeypatch.setattr(storage, "_write_new", watched)
+    monkeypatch.setattr(FileBook, "begin", watched)
     before = os.umask(mask)
     try:
-        storage.create(path, OLD_TERMS)
-        with storage.opened(path, writes=True) as connection:
-            storage.append(connection, 1, "record", "hash")
+        write_terms(path, OLD_TERMS)
+        with opened(path, writes=True) as book:
+            book.append([(1, "record", "hash")])
             modes += [each.stat().st_mode & 0o777 for each in path.parent.glob("sales.ledger*")]
     finally:
         os.umask(before)
@@ -560,7 +574,7 @@ NO_SUMS = (
 @pytest.mark.every_case
 def test_a_note_that_cannot_be_read_is_none(ledger: fim.Ledger, path: Path, garbage: str) -> None:
     ledger.charge(charge())
-    note = storage.folder() / f"{ledger.statement().terms.id}.json"
+    note = witness.folder() / f"{ledger.statement().terms.id}.json"
     note.write_text(garbage)
     fim.Ledger(path).charge(charge())
     assert json.loads(note.read_text())["entries"] == 2
@@ -620,7 +634,7 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
     for call in (old.charge, old.check):
         with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
             call(charge(0.1))
-    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger"):
+    with pytest.raises(fim.LedgerError, match=r"takes no more charges.*; choose another name"):
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
@@ -661,7 +675,7 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "sync_folder", fails)
+        patch.setattr(files, "put_in_place", fails)
         with pytest.raises(KeyboardInterrupt):
             renewed(path)
     assert not path.with_name("sales.ledger.1").exists()
@@ -685,7 +699,7 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     path: Path, other: dict[str, Any]
 ) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
-    span = Span("sold_at", ("order_id",), "month", "2026-11")
+    span = Span("sold_at", ("order_id",), KINDS_OF_PROMISE["month"], "2026-11")
     ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
     same = renewed(path).statement()  # what is left out stays as it was
     promised = {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user"}
@@ -745,15 +759,16 @@ def test_what_is_no_path_is_refused(name: Any) -> None:
 
 
 def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> None:
-    with storage.opened(path, writes=True) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    with opened(path, writes=True) as book:
+        assert book._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert book._connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     alone: dict[str, Any] = {"top": 1, "supports": False, "epsilon": 0.5, "delta": 1e-6}
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", **alone)
-    assert release.charged == Charged("sales", 1, ledger.left)
+    together = ledger.statement().together
+    assert release.charged == Charged("sales", 1, ledger.left, spent=together)
     asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
     counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
     first, second = ledger.entries
@@ -763,6 +778,7 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     assert second.parameters == {"itemsets": 2}
     assert ledger.left.epsilon == Fraction(9, 4)
     charged = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
+    charged["spent"] = {"epsilon": 0.75, "delta": 1e-5}
     assert json.loads(counted.to_json())["ledger"] == charged
     line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())
@@ -882,7 +898,7 @@ def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
     found = set()
 
     def note() -> None:
-        with sqlite3.connect(ledger._path) as connection:
+        with sqlite3.connect(ledger.name) as connection:
             found.add(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
         connection.close()
 
@@ -927,7 +943,7 @@ def test_a_release_that_cannot_be_charged_is_not_made(
     def full(*arguments: Any) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(storage, "append", full)
+    monkeypatch.setattr(FileBook, "append", full)
     monkeypatch.setattr(LocalSource, "spectrum", None)  # is never come to
     with pytest.raises(fim.LedgerError, match="cannot write the ledger"):
         fim.mine(BASKETS, ledger=ledger, dataset="sales")
@@ -1035,8 +1051,8 @@ def test_a_full_disk_refuses_and_gains_nothing(path: Path, size: int) -> None:
 def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
     ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "PATIENCE", 0.1)
-    with storage.opened(path, writes=True):
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    with opened(path, writes=True):
         with pytest.raises(fim.LedgerError, match="another process has had it"):
             ledger.charge(charge())
         assert fim.Ledger(path).entries == ()  # reading goes on
@@ -1153,3 +1169,80 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
     assert len(fim.Ledger(path).statement().entries) == 4
+
+
+def test_the_numbers_of_the_tutorials_are_what_the_sums_come_to() -> None:
+    """Those that no command of the tutorials prints there, because it would take a year."""
+
+    def docs(name: str) -> str:
+        return (Path(__file__).parents[2] / "docs" / name).read_text(encoding="utf-8")
+
+    def cost(rho: str, names: Fraction) -> PrivacyCost:
+        return PrivacyBudget.of(None, Fraction("1e-6"), Fraction(rho)).cost(names, normal=True)
+
+    def sums(number: int, rho: str, names: Fraction = Fraction(0)) -> dict[str, Fraction]:
+        each = sums_of(cost(rho, names), ZcdpCost(Fraction(rho), names, normal=True))
+        return {name: number * amount for name, amount in each.items()}
+
+    week = Fraction("5e-7")
+    for number in (52, 5):
+        assert smallest_cost(sums(number, "0.04", week)).in_words in docs("weekly-job.md")
+    year = both(sums(12, "0.0125"), sums(1, "0.07"))
+    together = smallest_cost(year, Fraction("1e-5"))
+    said = f"has ε = {least_in_words(together.epsilon)} at δ = 10⁻⁵"
+    assert f"{said}. Their own ε would add up to {float(year['epsilon']):.2f}" in " ".join(
+        docs("a-shops-year.md").split()
+    )
+
+
+def test_an_export_is_shown_and_takes_no_charges(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.charge(charge(0.5))
+    export, imported = tmp_path / "sales.export", tmp_path / "imported.ledger"
+    ledger.export(export)
+    for again in (lambda: ledger.export(export), lambda: fim.Ledger.import_from(export, path)):
+        with pytest.raises(fim.LedgerError, match="there is such a file already"):
+            again()
+    ledger.charge(charge(0.5))
+    copy = fim.Ledger(export)
+    assert (copy.left.epsilon, len(copy.statement(verify=True).entries)) == (Fraction(5, 2), 1)
+    assert "It was exported or moved, and takes no charges" in repr(copy)
+    for call in (lambda: copy.charge(charge()), lambda: renewed(export)):
+        with pytest.raises(fim.LedgerError, match="was exported or moved, and takes no charges"):
+            call()
+    with pytest.raises(fim.LedgerError, match="older copy was put back"):
+        fim.Ledger.import_from(export, imported)
+    assert not imported.exists()
+    elsewhere(monkeypatch, tmp_path)
+    assert fim.Ledger.import_from(export, imported).charge(charge()).entry == 2
+
+
+def test_a_ledger_that_is_moved_is_charged_in_one_place(ledger: fim.Ledger, path: Path) -> None:
+    ledger.charge(charge(0.5))
+    moved = fim.Ledger.import_from(path, path.with_name("moved"))
+    with pytest.raises(fim.LedgerError, match="was exported or moved"):
+        ledger.charge(charge())
+    assert moved.charge(charge()).entry == 2
+    renewed(path.with_name("moved"))
+    with pytest.raises(fim.LedgerError, match="was renewed"):
+        fim.Ledger.import_from(path, path.with_name("again"))
+    with pytest.raises(fim.LedgerError, match=r"was renewed.*; import that one"):
+        fim.Ledger.import_from(path.with_name("moved.1"), path.with_name("again"))
+
+
+def test_a_name_in_postgresql_hides_its_password_and_needs_a_ledger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = TablePlace.of("postgresql://ann:se#cret@db.example:5432/shop?sslmode=require#sales.1")
+    assert place.address == "postgresql://ann:se#cret@db.example:5432/shop?sslmode=require"
+    assert (place.ledger, place.beside(2).label) == ("sales.1", "sales.1.2")
+    assert place.name == "postgresql://ann:***@db.example:5432/shop#sales.1"
+    assert "cret" not in repr(place)
+    for address in ("postgresql://ann:secret@host/shop", "postgres:///shop#", "postgres:///a#b c"):
+        with pytest.raises(fim.LedgerError, match="needs a name behind its database") as raised:
+            fim.Ledger(address)
+        assert "secret" not in str(raised.value)
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[sql\]'"):
+        fim.Ledger("postgresql:///shop#sales")

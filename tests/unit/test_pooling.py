@@ -173,7 +173,13 @@ def a_few_far_off(count: int, rng: np.random.Generator) -> tuple[Floats, Floats]
     return supports + 160.0 * (np.arange(count) % 10 == 0), earlier
 
 
-POPULATIONS = [on_the_line, about_the_line, a_few_far_off]
+def faint(count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Supports below the noise, as most of hundreds are, which the earlier estimates tell apart."""
+    supports = np.round(np.linspace(4, 40, count))
+    return supports, 0.5 * supports + rng.normal(0, 2, count)
+
+
+POPULATIONS = [on_the_line, about_the_line, a_few_far_off, faint]
 
 
 def coverage(
@@ -197,6 +203,15 @@ def test_95_percent_of_the_intervals_hold(
     population: Callable[[int, np.random.Generator], tuple[Floats, Floats]], count: int
 ) -> None:
     assert coverage(population, count) >= 0.95
+
+
+def test_estimates_below_the_noise_still_tell_supports_apart() -> None:
+    rng = np.random.default_rng(3)
+    supports, earlier = faint(500, rng)
+    noisy = supports + rng.normal(0, math.sqrt(OWN), len(supports))
+    estimates = pooled(noisy, earlier, OWN).estimates
+    # Without the earlier estimates, all would get the mean: a mean squared error of 108.
+    assert np.mean((estimates - supports) ** 2) < 40
 
 
 def worst_coverage() -> float:

@@ -141,6 +141,7 @@ def test_mine_of_one_itemset_without_its_support() -> None:
         reason="for one itemset, it needs the smallest margin of all that need no product list",
         shortfall=13,
         date=result.date,
+        version=fim.__version__,
     )
 
 

@@ -3,6 +3,7 @@
 import base64
 import datetime
 import hashlib
+import math
 import re
 from dataclasses import replace
 from html import unescape
@@ -18,7 +19,7 @@ from released import HALF, SHOP, Markup, mined
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
 from fim_private.release import templates
-from fim_private.release.page import changes_page, page, trend_page
+from fim_private.release.page import _findings, changes_page, page, trend_page
 from fim_private.release.rules import RuleChoice, rules_by_segment, rules_of
 
 EVIL = [
@@ -131,7 +132,8 @@ def test_the_head_has_title_date_and_data_set(tmp_path: Path) -> None:
         content = page(one, title="Spring & summer")
         assert "<title>Spring &amp; summer</title>" in content
         head = Markup(content).words.partition("What was found")[0]
-        assert "Spring & summer Data Corner shop Released on 3 February 2026" in head
+        assert re.search(r"Spring & summer Baskets about 1,\d{3} Period all that the data", head)
+        assert "Data Corner shop Released on 3 February 2026" in head
     assert Markup(page(release)).words.startswith("What is bought together What is bought together")
     assert mined().date is None  # a seeded one is the same on any day
     assert "Released on" not in read(mined()).text
@@ -147,23 +149,75 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
     """Of A: B in 600, C and D by chance. Everything that it says stands in the release."""
     release = fim.mine(HALF, size=2, top=2, rules=True, epsilon=9, seed=1)
     said = re.fullmatch(
-        r"Baskets with (\w) also hold (\w): about (\d+) % of them \(\d+ to \d+ %\), "
-        r"(.*) times as often as baskets in all \((.*) to (.*)\)\. "
+        r"Of all baskets with (\w), about (\d+) % have (\w) too: "
+        r"(.*) times as often as by chance\. "
         r"More often than chance is sure for 1 of 2 findings\.",
         lead(release),
     )
     assert said is not None, lead(release)
-    first, second, confidence, lift, low, high = said.groups()
+    first, confidence, second, lift = said.groups()
     assert {first, second} == {"a", "b"}
     frame = release.rules()
     rule = frame[(frame["antecedents"] == {first}) & (frame["consequents"] == {second})].iloc[0]
     assert float(confidence) == round(100 * rule["confidence"])
-    assert float(low) <= rule["lift_lower"] <= rule["lift"] <= float(high)
+    assert 1 < rule["lift_lower"] <= rule["lift"] <= rule["lift_upper"]
     assert abs(float(lift) - rule["lift"]) < 0.01
     assert not rule["doubtful"]
     chance = fim.mine(HALF[600:], size=2, top=1, rules=True, epsilon=9, seed=1)
     assert rules_of(chance).doubtful.all() or not (rules_of(chance).columns["lift_lower"] > 1).any()
     assert lead(chance).startswith("More often than chance is sure for none of the findings below")
+
+
+@pytest.mark.parametrize(
+    ("lift", "lower", "doubtful", "verdict"),
+    [
+        (1.5, 1.01, False, "sure"),
+        (0.5, 0.4, False, "less often"),
+        (1.3, 0.8, True, "likely"),
+        (1.1, 0.8, True, "may be noise"),
+        (0.9, 0.5, True, "may be noise"),
+        (math.inf, 0.0, True, "may be noise"),
+        (1.5, 1.2, True, "likely"),  # a limit that was asked for is not sure
+    ],
+)
+def test_a_finding_is_as_sure_as_its_interval(
+    lift: float, lower: float, doubtful: bool, verdict: str
+) -> None:
+    """Likely: chance, which is 1, is nearer to the lower end of the interval than to the lift."""
+    rules = rules_of(fim.mine(HALF, size=2, top=1, rules=True, epsilon=9, seed=1))
+    columns = rules.columns | {"lift": np.full(len(rules), lift)}
+    columns["lift_lower"] = np.full(len(rules), lower)
+    marks = np.full(len(rules), doubtful)
+    [finding] = _findings(replace(rules, columns=columns, doubtful=marks))
+    assert finding.verdict == verdict
+
+
+def test_the_first_findings_are_cards_with_their_numbers_and_verdicts() -> None:
+    release = fim.mine(HALF, size=2, top=2, rules=True, epsilon=9, seed=1)
+    content = page(release, rules_by_segment(release))
+    first, second = [
+        Markup(card).words for card in re.findall("<li class=.card.*?</li>", content, re.S)
+    ]
+    said = re.fullmatch(
+        r"a → b (\d+ %) of baskets with the first have the second too "
+        r"(.*) times as often as by chance: sure ([\d.]+ %) of all baskets have both",
+        first.replace("b → a", "a → b"),
+    )
+    assert said is not None, first
+    numbers = [rules_of(release).shown(values) for _, _, values, _ in rules_of(release).rows()]
+    texts = [(one["confidence"].shown, one["lift"].shown, one["share"].shown) for one in numbers]
+    assert said.groups() in texts
+    assert re.search("by chance: (likely|may be noise)", second)
+    text = Markup(content).words
+    assert "The surest come first." in text
+    assert "“Sure”: the whole interval is above chance" in text
+    assert "Do not pass this page on if its data are real" in text
+    kept = fim.mine(SHOP, size=2, top=2, rules=True, epsilon=1)
+    assert (
+        "This page is made to be passed on: it says little about any one basket" in read(kept).words
+    )
+    by_share = page(release, rules_by_segment(release, RuleChoice(sort="support")))
+    assert "The largest support comes first." in by_share
 
 
 def rows_of_alike(shops: int = 1) -> pa.Table:
@@ -222,8 +276,9 @@ def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
     content = page(release, rules_by_segment(release))
     found = Markup(content)
     assert not {tag for tag, _ in found.tags} & {
-        "iframe", "object", "embed", "img", "form", "base", "a",
+        "iframe", "object", "embed", "img", "form", "base",
     }  # fmt: skip
+    assert all(given["href"].startswith("#") for tag, given in found.tags if tag == "a")
     [policy] = [given["content"] for _, given in found.tags if "http-equiv" in given]
     [script] = re.findall("<script>(.*?)</script>", content, flags=re.DOTALL)
     assert script == Path(templates.__file__).with_name("page.js").read_text(encoding="utf-8")
@@ -283,9 +338,9 @@ def test_whatever_comes_from_outside_is_text() -> None:
 KNOWN = {
     "charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id",
     "role", "scope", "aria-labelledby", "aria-label", "aria-hidden", "title", "data-label",
-    "data-value",
+    "data-value", "open", "type",
 }  # fmt: skip
-SVG = {"viewbox", "d", "points", "cx", "cy", "r"}
+SVG = {"viewbox", "preserveaspectratio", "d", "points", "cx", "cy", "r"}
 
 
 def test_headings_and_tables_can_be_heard() -> None:

@@ -565,7 +565,8 @@ def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
         ours = release.rules(**EVERY)
         assert len(ours) == len(theirs) > 0
         columns = ["antecedent support", "consequent support", "support", *METRICS, "certainty"]
-        # mlxtend has these three from 0.23.2 on.
+        # mlxtend has these three from 0.23.2 on, and none of them before.
+        assert newer & {*theirs} in (newer, set())
         columns = [name for name in columns if name in theirs or name not in newer]
         key = ["antecedents", "consequents"]
         both = ours.merge(theirs, on=key, suffixes=("", " theirs"))

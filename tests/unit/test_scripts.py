@@ -12,6 +12,7 @@ from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 import lint_prose
+import make_container
 import make_release
 
 FILES = ("sales.csv.gz", "catalogue.csv", "pairs.csv")
@@ -91,3 +92,29 @@ def test_workflows_have_pinned_actions_and_no_rights_of_their_own() -> None:
         text = path.read_text(encoding="utf-8")
         assert "\npermissions: {}\n" in text
         assert re.findall("uses: (.*)", text) == re.findall(r"uses: (\S+@[0-9a-f]{40} # v.*)", text)
+
+
+@pytest.mark.full
+def test_the_readme_says_how_often_one_basket_names_its_customer() -> None:
+    pytest.importorskip("matplotlib")
+    import make_readme_figure
+
+    shares = make_readme_figure.fit_one_customer()
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"{100 * shares[8]:.0f} % of the baskets with eight items fit one customer" in readme
+    assert list(shares.values()) == sorted(shares.values())
+
+
+def test_the_container_runs_without_rights_and_without_a_compiler() -> None:
+    steps = make_container.instructions()
+    stages = [number for number, (name, _) in enumerate(steps) if name == "FROM"]
+    last = dict(steps[stages[-1] :])
+    assert len(stages) == 2
+    assert last["USER"].isdecimal()
+    assert last["USER"] != "0"
+    assert not any("apt-get" in words or "gcc" in words for _, words in steps[stages[-1] :])
+    assert last["COPY"].startswith("--from=build ")
+    allowed = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for name, words in steps[: stages[-1]]:
+        if name == "COPY":
+            assert all(f"!{source}" in allowed for source in words.split()[:-1])

@@ -33,8 +33,13 @@ def test_lines_are_sorted_by_how_surely_they_moved() -> None:
     page = trend_page(named(releases))
     assert page.count("<polyline") == page.count('class="band"') == 3
     assert page.index("milk") < page.index("jam")
-    assert "rose most surely: from" in page
+    assert re.search(
+        "The surest change: .*milk.* rose from 1[67].. % to 3[67].. % of all baskets", page
+    )
     assert "1 of 3 itemsets changed by more than the noise" in page
+    assert page.index("Sure moves") < page.rindex("milk") < page.index("No sure move: 2")
+    label = r"release 1 <span.*?>1\d\.\d+ %</span>, release 4 <span.*?>3\d\.\d+ %: "
+    assert re.search(label + r"<strong>\+\d+\.\d+ points", page)
     assert EVIL not in page
     assert "NOT PRIVATE" in page
     assert not re.search(r"(href|src)=\"(?!#|data:)", page)
@@ -46,7 +51,7 @@ def test_a_gap_where_a_release_lacks_an_itemset() -> None:
     assert page.count("<polyline") == 4  # of jam two
 
 
-CARD = re.compile(r'<div class="multiple">.*?</div>', re.DOTALL)
+CARD = re.compile(r'<div class="multiple">.*?<p class="move">.*?</p>', re.DOTALL)
 
 
 def verdicts_on(page: str) -> list[tuple[frozenset[str], bool]]:
@@ -90,7 +95,13 @@ def test_two_releases_have_the_same_verdicts_in_changes_and_in_a_trend() -> None
 
 
 def verdicts_of(found: fim.Changes) -> list[tuple[frozenset[str], bool]]:
-    return [(frozenset(map(str, change.items)), change.clear) for change in found]
+    """Return the same of changes: sure ones, then new and gone ones, then others, as in a trend."""
+    sure = [one for one in found if one.clear]
+    in_one = [one for one in found if not one.clear and one.change in ("new", "gone")]
+    others = [one for one in found if not one.clear and one.change in ("rise", "fall")]
+    return [
+        (frozenset(map(str, change.items)), change.clear) for change in (*sure, *in_one, *others)
+    ]
 
 
 def test_a_trend_of_more_compares_the_first_with_the_last() -> None:

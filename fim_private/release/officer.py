@@ -1,0 +1,399 @@
+"""What a privacy officer has to know of a release. The facts are said once: for the last section of
+its page, for a statement in Markdown, and for the public registry of deployments.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, metadata
+
+from fim_private import __version__
+from fim_private.display import JsonObject, markdown, printable
+from fim_private.dp.accountant import zcdp_of_steps
+from fim_private.dp.composition import root_above
+from fim_private.dp.cost import Exact, at_most, least_in_words
+from fim_private.dp.neighbors import Neighbors
+from fim_private.errors import ParameterError
+from fim_private.reading.options import MissingUser
+from fim_private.release import words
+from fim_private.release.forms import SCHEMA, AnyRelease
+from fim_private.request.plan import shares_in_words
+
+Sentences = tuple[str, ...]
+_HEADINGS = {
+    "guarantee": "Guarantee",
+    "unit": "Who is protected",
+    "relation": "Neighbours",
+    "spent": "Spent",
+    "steps": "Steps",
+    "budget": "Budget",
+    "released": "What was released",
+    "read": "What was counted",
+    "unprotected": "What is not protected",
+    "raw_data": "Who sees raw data",
+    "versions": "Versions",
+    "proof": "Proof",
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a privacy officer has to know of a release, in sentences.
+
+    Attributes:
+        guarantee: The guarantee.
+        unit: What is protected, and the columns that name it.
+        relation: The neighbour relation.
+        spent: ε, δ, ρ and, if all noise is normal, μ.
+        steps: Each step, with its share of the budget.
+        budget: What the ledger says of the charge, and of all releases so far.
+        released: The mechanism, and what was asked for.
+        read: What was counted of the purchases.
+        unprotected: What is not protected.
+        raw_data: Who sees raw data.
+        versions: Which program made the release, and which describes it here.
+        proof: Where the proofs are.
+    """
+
+    guarantee: Sentences
+    unit: Sentences
+    relation: Sentences
+    spent: Sentences
+    steps: Sentences
+    budget: Sentences
+    released: Sentences
+    read: Sentences
+    unprotected: Sentences
+    raw_data: Sentences
+    versions: Sentences
+    proof: Sentences
+
+    @property
+    def sections(self) -> list[tuple[str, Sentences]]:
+        """The headings, and the sentences under each."""
+        return [(_HEADINGS[name], sentences) for name, sentences in vars(self).items() if sentences]
+
+    def to_markdown(self) -> str:
+        """Return a statement that stands alone, as Markdown."""
+        blocks = ["# Privacy statement"]
+        for heading, sentences in self.sections:
+            lines = "\n".join(f"- {markdown(sentence)}" for sentence in sentences)
+            blocks.append(f"## {heading}\n\n{lines}")
+        return "\n\n".join(blocks) + "\n"
+
+
+def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
+    """Return the facts of a Release, or of all releases of segments together.
+
+    budget: what the ledger says now, in sentences; none without a ledger.
+    """
+    whole = release.whole
+    customers = words.customers(whole.privacy_unit)
+    customer = customers.removesuffix("s")
+    sources = words.rows_where(whole.where)
+    charged = words.charged(whole.charged) or (
+        "Charged to no ledger: nothing here says what other releases of these data have spent.",
+    )
+    return Facts(
+        guarantee=(whole.guarantee,),
+        unit=(*_unit(whole),),
+        relation=(
+            f"{whole.neighbors}: the promise is about {words.changed(whole.neighbors, whole)}.",
+        ),
+        spent=(*_spent(whole),),
+        steps=(*_steps(whole),),
+        budget=(*charged, *budget),
+        released=(*_released(whole, customer),),
+        read=(*sources, *_counted(whole), *whole.scope.sentences(customer)),
+        unprotected=(*_unprotected(whole, customers),),
+        raw_data=_RAW_DATA,
+        versions=(*_versions(whole),),
+        proof=(_proof(),),
+    )
+
+
+def facts_of_several(releases: Mapping[str, AnyRelease]) -> list[tuple[str, Sentences]]:
+    """Return headings with the facts of releases under each: once if they are the same in all, else
+    those of each release behind its name.
+    """
+    by_name = {name: vars(facts_of(release)) for name, release in releases.items()}
+    sections = []
+    for field, heading in _HEADINGS.items():
+        sentences_of = {name: facts[field] for name, facts in by_name.items()}
+        sentences, *_ = sentences_of.values()
+        if len({*sentences_of.values()}) > 1:
+            sentences = tuple(f"{name}: {_paragraph(said)}" for name, said in sentences_of.items())
+        if sentences:
+            sections.append((heading, sentences))
+    return sections
+
+
+def _unit(release: AnyRelease) -> Iterator[str]:
+    scope, unit = release.scope, release.privacy_unit
+    whom = words.protected(unit, release.missing_user, scope.per)
+    yield f"One {whom}."
+    if scope.unit_columns:
+        columns = " and ".join(repr(printable(column)) for column in scope.unit_columns)
+        yield f"What names a {unit} in the data: {columns}."
+    if unit == "basket":
+        yield "A customer with several baskets is protected less: what is spent adds up."
+
+
+def _spent(release: AnyRelease) -> Iterator[str]:
+    """Yield ε and δ, ρ and, if all noise is normal, μ: as asked, or as they follow.
+
+    Whatever is (ε, δ)-private is δ-approximately ε²/2-zCDP (docs/privacy.md, "The ledger"). Normal
+    noise on all steps is also √(2ρ)-GDP.
+    """
+    cost = release.cost
+    delta = least_in_words(cost.delta)
+    amounts = f"ε = {least_in_words(cost.epsilon)}, δ = {delta}"
+    approximately = f"{delta}-approximately " if cost.delta else ""
+    if release.zcdp is not None:
+        yield f"ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy, as asked."
+        yield f"{amounts}: they follow from it."
+        return
+    yield f"{amounts}: the budget was asked as ε."
+    rho, mu_squared = Fraction(cost.epsilon) ** 2 / 2, None
+    if _is_alone(release) and len(release.shares) > 1:
+        # A saved release lacks these details of its steps; both are to say the same.
+        steps = [replace(step, choices=None, noise_rho=None) for step in release.shares]
+        total = zcdp_of_steps(steps, Fraction(cost.delta))
+        rho = min(rho, total.rho)
+        if total.normal:
+            mu_squared = 2 * total.rho
+    also = f"ρ-zCDP with ρ = {least_in_words(rho)}"
+    if mu_squared is not None:
+        also += f", and μ-GDP with μ = {least_in_words(root_above(mu_squared))}"
+    yield f"By its steps it is {approximately}{also}."
+
+
+def _is_alone(release: AnyRelease) -> bool:
+    """Return whether it is not of several segments, periods, items or levels, or of one of them."""
+    scope = release.scope
+    return scope.part is None and not scope.groups and not scope.with_each
+
+
+def _steps(release: AnyRelease) -> Iterator[str]:
+    if not _is_alone(release):
+        yield "Each of the releases that were made together has such steps:"
+    if len(release.shares) < 2:
+        yield "One step has all of it."
+    for purpose, share in shares_in_words(release.shares).items():
+        yield f"{100 * float(share):.1f} % for {purpose}."
+
+
+def _released(release: AnyRelease, customer: str) -> Iterator[str]:
+    mechanism = release.mechanism
+    if release.reason is not None:
+        mechanism += f", because {release.reason}"
+    yield f"Mechanism: {mechanism}."
+    if release.mechanism == words.GIVEN:
+        yield f"Supports of {release.top:,} itemsets that were named as public."
+    else:
+        where = " in each segment" if release.scope.segment is not None else ""
+        yield f"Itemsets of size {release.size}: {release.wanted:,} at most{where}."
+    least = release.min_support
+    if isinstance(least, float):
+        yield f"At least {at_most(100 * Exact(least))} % of all {customer}s have each of them."
+    elif least is not None:
+        yield f"At least {least:,} {customer}s have each of them."
+    if release.units is not None:
+        about = "" if release.units_noise is None else "about "
+        yield f"Number of {customer}s: {about}{release.units:,}."
+
+
+def _counted(release: AnyRelease) -> Iterator[str]:
+    if release.max_basket is not None:
+        yield f"Of a basket {release.max_basket:,} items count at most."
+    if release.max_baskets is not None:
+        yield f"Of a customer {release.max_baskets:,} baskets count at most."
+    if release.missing_user == MissingUser.OWN_UNIT:
+        yield "A basket without a customer is protected by itself."
+    elif release.missing_user is not None:
+        yield "Baskets without a customer were left out."
+
+
+def _unprotected(release: AnyRelease, customers: str) -> Iterator[str]:
+    scope = release.scope
+    yield (
+        f"What holds for many {customers}: to show it is the purpose. It may be true of somebody "
+        f"who is not in the data."
+    )
+    yield (
+        f"Products that few {customers} buy do not appear. So this is no list of all products, and "
+        f"what is missing may still be sold."
+    )
+    yield (
+        "The number of rows that were skipped, such as rows without an id, is not in the release. "
+        "Whoever runs the command can count them; that number has no protection."
+    )
+    if scope.items_are_public:
+        yield "The names of all items: they were taken to be public."
+    elif scope.catalogue is not None:
+        yield "The catalogue: the list of items was given as public."
+    else:
+        yield "There was no catalogue: names of items come from the data, under the guarantee."
+    yield from _unprotected_choices(release, customers)
+    if release.units is not None and release.units_interval is None:
+        yield f"The exact number of {customers}."
+    yield "A person under several ids is several customers. People who share one id are one."
+    yield "When the command ran, how long it took, and whether it failed."
+
+
+def _unprotected_choices(release: AnyRelease, customers: str) -> Iterator[str]:
+    """Yield the condition, and other choices that are public."""
+    scope = release.scope
+    condition = "There was no condition on rows."
+    if release.where is not None:
+        condition = f"The condition: rows where {printable(release.where)}. It is public as it is."
+    elif scope.query:
+        condition = "The condition: a query chose the rows, and it was taken to be public."
+    yield condition
+    if release.neighbors == Neighbors.REPLACE_ONE and scope.chooses_units(release.where):
+        yield f"Which {customers} that choice of rows keeps, or in which segment each counts."
+    yield (
+        "All that was asked: sizes, limits, segments, periods, and the items that the request "
+        "names."
+    )
+
+
+_RAW_DATA = (
+    "The person who runs the command, and whoever administers that computer. They see all "
+    "purchases, and are trusted (the central model).",
+    "Whoever sees what fim-private inspect prints: it shows rows and exact counts. Errors, logs "
+    "and times depend on the data, too, and have no noise. Keep all of these with the data.",
+    "The page, this statement, the release's JSON and the ledger have nothing of the data but what "
+    "is released.",
+)
+
+
+def _versions(release: AnyRelease) -> Iterator[str]:
+    made = "an unknown version" if release.version is None else release.version
+    day = "" if release.date is None else f" on {release.date.isoformat()}"
+    yield f"Released{day} by fim-private {made}; described by fim-private {__version__}."
+    yield f"JSON schema {SCHEMA}."
+
+
+def _proof() -> str:
+    """Return where the proofs are: at the public address of the project, if there is one."""
+    place = f"docs/privacy.md in the source of fim-private {__version__}"
+    try:
+        addresses = metadata("fim-private").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        addresses = []
+    for address in addresses:
+        label, _, url = address.partition(", ")
+        if label == "Documentation":
+            place = url.replace("index.md", "privacy.md")
+    return f"Every theorem that the guarantee rests on: {place}."
+
+
+# -------------------- the form of the public registry of deployments
+
+_FILL_IN = "FILL IN: "
+
+
+def registry_entry(release: AnyRelease, facts: Facts) -> JsonObject:
+    """Return a draft for the registry of deployments, by the names of its fields (schema of
+    https://github.com/opendp/deployments-registry-data, tier 3).
+
+    What no release knows, such as who publishes it, begins with FILL IN. Raises ParameterError for
+    a release with a seed, which protects nobody.
+    """
+    whole = release.whole
+    if not whole.private:
+        raise ParameterError(
+            "this release was made with a seed: it protects nobody, and has no "
+            "place in a registry; mine again without one"
+        )
+    parameters = {"epsilon": float(whole.cost.epsilon), "delta": float(whole.cost.delta)}
+    variant = "Approximate DP" if whole.cost.delta else "Pure DP"
+    if whole.zcdp is not None:
+        parameters["rho"] = float(whole.zcdp.rho)
+        variant = "Approximate DP" if whole.zcdp.delta else "Zero-concentrated DP"
+    day = "1900-01-01" if whole.date is None else whole.date.isoformat()
+    shots = "One release" if whole.charged is None else "Many releases"
+    return {
+        "url_slug": "draft",
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": release.title,
+                "data_curators": [f"{_FILL_IN}who publishes it"],
+                "intended_use": f"{_FILL_IN}what it is for",
+                "data_product_type": "Summary statistics",
+                "data_product_region": f"{_FILL_IN}the region, and whose law applies",
+                "description": _paragraph(facts.released),
+                "publication_date": day,
+            },
+            "dp_variant": {
+                "variant_name": variant,
+                "data_domain": _paragraph(facts.read) or "All purchases in the data.",
+                "unprotected_quantities": _paragraph(facts.unprotected),
+            },
+            "privacy_loss": {
+                "privacy_unit": _paragraph(facts.unit),
+                "privacy_unit_details": _paragraph(facts.relation),
+                "privacy_parameters": parameters,
+                "privacy_parameters_details": _paragraph((*facts.guarantee, *facts.spent)),
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "model_name_details": facts.raw_data[0],
+                "actors": _paragraph(facts.raw_data),
+                "release_type": shots,
+                "release_type_details": _paragraph(facts.budget),
+                "data_source_type": "Static",
+                "data_source_type_details": f"{_FILL_IN}whether purchases are added later",
+                "access_type": "Non-interactive",
+                "access_type_details": "Readers get the release, and cannot ask further questions.",
+            },
+            "accounting": {
+                "post_processing": "Supports, intervals and rules are computed from noisy counts "
+                "alone.",
+                "composition": _paragraph((*facts.steps, *facts.budget)),
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": f"{_FILL_IN}who looked at the data "
+                "before, and whether parameters were chosen by them",
+                "mechanisms": _paragraph((*facts.released, *facts.versions)),
+                "justification": _paragraph(facts.proof),
+            },
+            "administrative": {
+                "sources": _paragraph(facts.proof),
+                "notes": f"{_FILL_IN}links to the data product, or remove this line",
+                "registry_authors": [f"{_FILL_IN}who wrote this entry"],
+            },
+        },
+    }
+
+
+def _paragraph(sentences: Sentences) -> str:
+    return " ".join(sentences)
+
+
+def as_yaml(value: object, indent: str = "") -> str:
+    """Return plain values as YAML, in block style: each text in quotes, on one line."""
+    if isinstance(value, dict):
+        return "".join(f"{indent}{name}:{_below(inside, indent)}" for name, inside in value.items())
+    if isinstance(value, list):
+        return "".join(f"{indent}-{_below(inside, indent)}" for inside in value)
+    raise TypeError(f"no mapping and no list: {value!r}")
+
+
+def _below(value: object, indent: str) -> str:
+    """Return a value behind the name that it has, with the end of the line."""
+    if isinstance(value, dict | list):
+        return "\n" + as_yaml(value, indent + "  ")
+    if isinstance(value, float):
+        # YAML 1.1 takes 1e-06 for a text: a number needs a point.
+        digits, exponent_sign, exponent = repr(value).partition("e")
+        point = "" if "." in digits else ".0"
+        return f" {digits}{point}{exponent_sign}{exponent}\n"
+    if isinstance(value, str):
+        # Text in the quotes of JSON is text of YAML, too.
+        value = json.dumps(printable(value), ensure_ascii=False)
+    return f" {value}\n"

@@ -1,0 +1,180 @@
+"""What a privacy officer has to know: a page, a statement and the registry's form say the same."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import run
+from real_data import REPOSITORY
+from released import SHOP, Markup, mined
+
+import fim_private as fim
+from fim_private.errors import ParameterError
+from fim_private.release.officer import as_yaml, facts_of, registry_entry
+from fim_private.release.page import page
+
+DATA = "datasets/corner_shop.parquet"
+# The fields of the registry of deployments (OpenDP, schemas/deployments-schema.yaml).
+FIELDS = {
+    "basic": "name data_curators intended_use data_product_type data_product_region description "
+    "publication_date",
+    "dp_variant": "variant_name data_domain unprotected_quantities",
+    "privacy_loss": "privacy_unit privacy_unit_details privacy_parameters "
+    "privacy_parameters_details",
+    "deployment_model": "model_name model_name_details actors release_type release_type_details "
+    "data_source_type data_source_type_details access_type access_type_details",
+    "accounting": "post_processing composition",
+    "implementation": "preprocessing_and_hyperparameter_tuning mechanisms justification",
+    "administrative": "sources notes registry_authors",
+}
+VARIANTS = ("Pure DP", "Approximate DP", "Zero-concentrated DP")
+
+
+def read_yaml(text: str) -> dict[str, Any]:
+    """Return the mapping that as_yaml wrote: a scalar is one of JSON, but for a float's zeros."""
+    top: dict[str, Any] = {}
+    levels: list[Any] = [top]
+    lines = text.splitlines()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        indent, name, scalar = re.fullmatch(r"( *)(-|[a-z_]+:)(.*)", line).groups()  # type: ignore[union-attr]
+        inside = json.loads(scalar) if scalar else [] if after.strip().startswith("-") else {}
+        level = levels[len(indent) // 2]
+        if name == "-":
+            level.append(inside)
+        else:
+            level[name[:-1]] = inside
+        levels[len(indent) // 2 + 1 :] = [inside]
+    return top
+
+
+def test_page_statement_and_registry_say_the_same_of_a_release_and_its_ledger(
+    tmp_path: Path,
+) -> None:
+    ledger, saved, html = (tmp_path / name for name in ("l.ledger", "r.json", "r.html"))
+    assert run(REPOSITORY, "budget", "create", ledger, "--epsilon", 3, "--delta", "1e-5")
+    asked = ("--user", "customer", "--top", 5, "--ledger", ledger, "--dataset", "shop")
+    run(REPOSITORY, "mine", DATA, *asked, "--output", saved, "--report", html)
+    said = run(REPOSITORY, "statement", saved, "--ledger", ledger)
+    assert (said.returncode, said.stderr) == (0, "")
+    sentences = re.findall("^(?:- |## )(.*)", said.stdout, re.MULTILINE)
+    page_text = " ".join(Markup(html.read_text(encoding="utf-8")).text.split())
+    for sentence in sentences:
+        assert re.sub(r"\\(.)", r"\1", sentence) in page_text
+    for word in (
+        "What names a user in the data: 'customer'.",
+        "It was charged with 1 release.",
+        "So far ε = ",
+        "## What is not protected",
+        "Left now: ρ = ",
+    ):
+        assert word in said.stdout
+    target = tmp_path / "s.yaml"
+    form = ("--format", "yaml", "--output", target)
+    assert run(REPOSITORY, "statement", saved, "--ledger", ledger, *form).returncode == 0
+    entry = read_yaml(target.read_text(encoding="utf-8"))
+    assert (entry["status"], entry["tier"]) == ("Draft", 3)
+    fields = {name: " ".join(inside) for name, inside in entry["deployment"].items()}
+    assert fields == FIELDS
+    loss = entry["deployment"]["privacy_loss"]
+    assert loss["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert "It was charged with 1 release." in entry["deployment"]["accounting"]["composition"]
+    other = tmp_path / "other.ledger"
+    run(REPOSITORY, "budget", "create", other, "--epsilon", 3, "--delta", "1e-5")
+    refused = run(REPOSITORY, "statement", saved, "--ledger", other)
+    assert refused.returncode == 2
+    assert "the release was not charged to" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "variant"),
+    [
+        ({}, 1),
+        ({"mechanism": "exponential", "catalogue": ["bread", "tea"], "delta": 0}, 0),
+        ({"rho": 0.5, "epsilon": None}, 1),
+        (
+            {
+                "mechanism": "exponential",
+                "catalogue": ["bread", "tea"],
+                "rho": 0.5,
+                "epsilon": None,
+            },
+            2,
+        ),
+        ({"mechanism": "limited-domain", "top": 2, "supports": True}, 1),
+    ],
+    ids=str,
+)
+def test_losses_are_as_asked_or_follow_also_of_a_saved_release(
+    asked: dict[str, Any], variant: int, tmp_path: Path
+) -> None:
+    release = replace(mined(**asked), private=True)
+    release.save(tmp_path / "r.json")
+    facts, loaded = facts_of(release), fim.load(tmp_path / "r.json")
+    assert facts_of(loaded) == facts
+    parameters = registry_entry(loaded, facts)["deployment"]["privacy_loss"]["privacy_parameters"]
+    assert parameters["epsilon"] == release.epsilon
+    chosen = registry_entry(release, facts)["deployment"]["dp_variant"]["variant_name"]
+    assert chosen == VARIANTS[variant]
+    said = " ".join(facts.spent)
+    if release.zcdp is not None:
+        assert "ρ = 0.5 of zero-concentrated privacy, as asked." in said
+        assert parameters["rho"] == 0.5
+        return
+    [rho] = map(float, re.findall(r"ρ-zCDP with ρ = ([\d.]+\d)", said))
+    assert rho <= 1.01 * release.epsilon**2 / 2
+    if release.mechanism == "levelwise":
+        [mu] = map(float, re.findall(r"μ-GDP with μ = ([\d.]+\d)", said))
+        exact = math.sqrt(sum(step.mu_squared or 0 for step in release.shares))
+        assert exact <= mu <= 1.01 * exact
+        assert mu**2 / 2 <= 1.02 * rho
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({}, "There was no catalogue"),
+        ({}, "Products that few baskets buy do not appear."),
+        ({}, "The number of rows that were skipped"),
+        ({"catalogue": ["bread", "tea"]}, "The catalogue: the list of items was given as public."),
+        ({"items_are_public": True, "mechanism": "exponential"}, "The names of all items"),
+        ({"neighbors": "replace-one"}, "The exact number of baskets."),
+    ],
+    ids=str,
+)
+def test_what_is_not_protected_is_named(asked: dict[str, Any], sentence: str) -> None:
+    said = " ".join(facts_of(mined(**asked)).unprotected)
+    assert sentence in said
+    assert ("The exact number of baskets." in said) == ("neighbors" in asked)
+
+
+def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
+    by_store = tmp_path / "sales.csv"
+    rows = [f"u{n},{n},{item},{n % 2}" for n in range(900) for item in ("tea", "jam")]
+    by_store.write_text("\n".join(["user,basket,item,store", *rows]), encoding="utf-8")
+    asked: dict[str, Any] = {"user": "user", "basket": "basket", "item": "item", "top": 1}
+    release = fim.mine(by_store, **asked, where="store = 1")
+    facts = facts_of(release)
+    assert "The condition: rows where store = 1. It is public as it is." in facts.unprotected
+    assert facts.unit[1] == "What names a user in the data: 'user'."
+    assert f"by fim-private {fim.__version__};" in facts.versions[0]
+    assert sum(float(step.split()[0]) for step in facts.steps) == pytest.approx(100, abs=0.3)
+    stores = fim.mine(by_store, **asked, by="store", segments=["0", "1"], supports=True)
+    assert "Each of the releases that were made together" in facts_of(stores).steps[0]
+
+
+def test_a_release_with_a_seed_has_no_place_in_a_registry() -> None:
+    release = fim.mine(SHOP, size=2, seed=1)
+    assert "This page protects nobody" in page(release)
+    with pytest.raises(ParameterError, match="made with a seed"):
+        registry_entry(release, facts_of(release))
+
+
+def test_yaml_is_plain_where_names_are_not() -> None:
+    values = {"a": ['" \u2028 # :', "x\ny"], "b": {"c": 1e-300, "d": 3}}
+    assert as_yaml(values) == (
+        'a:\n  - "\\" \\\\u2028 # :"\n  - "x\\\\ny"\nb:\n  c: 1.0e-300\n  d: 3\n'
+    )

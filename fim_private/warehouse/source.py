@@ -194,10 +194,8 @@ class _CandidateCounts:
 
     def pair_level_sums(self, scale: int) -> Int64:
         view, items = self.view, self.view.count
-        rows = self._rows.inner_join(view.weights_of(self._pair_totals, scale), "unit")
-        if not view.by_user:
-            rows = rows.drop("unit")
-        rows = view.session.keep(rows, "rows")
+        weights = view.weights_of(self._pair_totals, scale)
+        rows = self._keep(self._rows.inner_join(weights, "unit"))
         pairs = self._pairs(rows)
         if self._counts_baskets:
             pairs = pairs.group_by("unit", "place").aggregate(times=_TIMES, total=_.total.max())
@@ -267,7 +265,7 @@ class _CandidateCounts:
         session = self.view.session
         codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
         items = session.upload({"item": codes}, "items")
-        rows = session.keep(self._rows.semi_join(items, "item"), "rows")
+        rows = self._keep(self._rows.semi_join(items, "item"))
         starts = accumulate(map(len, candidates), initial=0)
         baskets = reduce(ibis.union, map(partial(self._containing, rows), candidates, starts))
         if self._counts_baskets:
@@ -299,7 +297,14 @@ class _CandidateCounts:
             further = rows.view().select({"basket": _.basket, "more": _.times, f"i{place}": _.item})
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])
             baskets = baskets.mutate(times=ibis.least(_.times, _.more)).drop("more")
-        return baskets.select("unit", "place", "times")
+        unit = "unit" if self.view.by_user else "basket"
+        return baskets.select("place", "times", unit=unit)
+
+    def _keep(self, rows: Table) -> Table:
+        """Keep rows. A unit that is the basket takes no room."""
+        if not self.view.by_user:
+            rows = rows.drop("unit")
+        return self.view.session.keep(rows, "rows")
 
     def _pairs(self, rows: Table) -> Table:
         """Return the pairs of items in each basket, by their numbers as places, with their times.

@@ -28,7 +28,7 @@ from benchmarks.spark.watched_process import TOGETHER, Watch
 from benchmarks.spark.ways import WAYS as OF_SPARK
 
 # How often each way takes its turn, by the baskets.
-TURNS = {10**5: 5, 10**6: 5, 10**7: 3}
+TURNS = {10**5: 5, 10**6: 5, 10**7: 1}
 # Python keeps compiled modules here, as it does beside those that are installed.
 _COMPILED = DEFAULT_OUTPUT / "compiled"
 LOCAL, DUCKDB, SMALL, SPARK = "local kernel", "DuckDB", "DuckDB in 2 GB", "Spark, local[2]"

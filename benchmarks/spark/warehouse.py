@@ -185,7 +185,7 @@ def sections(results: Results) -> tuple[Section, ...]:
         f"basket), with supports, by the default mechanism. {same}. Seconds are those of the "
         "whole command, CPU seconds those of all its threads (Spark's were not measured), both "
         "from the start of Python on. The ways took turns, "
-        f"{' and '.join(times)}: seconds, and ratios within a turn, are medians. "
+        f"{', '.join(times)}: seconds, and ratios within a turn, are medians. "
         "Memory is the peak of all its processes. Disk is the peak of what it writes beside the"
         " source: what does not fit in memory. All have the same two cores, and Spark has 3 GB "
         "for its JVM. The last row of a size is no release: DuckDB joins the baskets with "

@@ -637,9 +637,9 @@ GROUP BY
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  "t14"."unit" AS "unit",
   "t14"."place" AS "place",
-  "t14"."times" AS "times"
+  "t14"."times" AS "times",
+  "t14"."unit" AS "unit"
 FROM (
   SELECT
     "t13".*
@@ -844,9 +844,9 @@ SELECT
   *
 FROM (
   SELECT
-    "t16"."unit" AS "unit",
     "t3"."place" AS "place",
-    "t16"."times" AS "times"
+    "t16"."times" AS "times",
+    "t16"."unit" AS "unit"
   FROM (
     SELECT
       "t12"."unit" AS "unit",
@@ -884,9 +884,9 @@ SELECT
   *
 FROM (
   SELECT
-    "t21"."unit" AS "unit",
     "t21"."place" AS "place",
-    "t21"."times" AS "times"
+    "t21"."times" AS "times",
+    "t21"."unit" AS "unit"
   FROM (
     SELECT
       "t20".*
@@ -1031,9 +1031,9 @@ LEFT SEMI JOIN "fim_items" AS "t2"
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  "t8"."unit" AS "unit",
   "t2"."place" AS "place",
-  "t8"."times" AS "times"
+  "t8"."times" AS "times",
+  "t8"."unit" AS "unit"
 FROM (
   SELECT
     "t6"."unit" AS "unit",

@@ -607,9 +607,9 @@ GROUP BY
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  "t14"."unit",
   "t14"."place",
-  "t14"."times"
+  "t14"."times",
+  "t14"."unit"
 FROM (
   SELECT
     "t13"."unit",
@@ -818,9 +818,9 @@ SELECT
   *
 FROM (
   SELECT
-    "t16"."unit",
     "t3"."place",
-    "t16"."times"
+    "t16"."times",
+    "t16"."unit"
   FROM (
     SELECT
       "t12"."unit",
@@ -858,9 +858,9 @@ SELECT
   *
 FROM (
   SELECT
-    "t21"."unit",
     "t21"."place",
-    "t21"."times"
+    "t21"."times",
+    "t21"."unit"
   FROM (
     SELECT
       "t20"."unit",
@@ -1015,9 +1015,9 @@ WHERE
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  "t8"."unit",
   "t2"."place",
-  "t8"."times"
+  "t8"."times",
+  "t8"."unit"
 FROM (
   SELECT
     "t6"."unit",

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import sqlglot
 from ibis.backends import BaseBackend as Backend
-from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
+from ibis.expr.operations import AggUDF, DatabaseTable, InMemoryTable, ScalarUDF, UnboundTable
 from ibis.expr.types import Table
 from numpy.typing import NDArray
 from sqlglot.expressions import convert as literal
@@ -23,6 +23,9 @@ from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory, LocalPath, source_of
 from fim_private.reading.options import Reading
 from fim_private.reading.values import arrow_of, numpy_of
+
+# What Ibis sends to a database before a query that uses it.
+_SENT_FIRST = (InMemoryTable, ScalarUDF, AggUDF)
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,13 @@ class Session:
     def rows(self, expression: Table, dry: Sequence[Sequence[int] | pa.Array]) -> pa.Table:
         """Return the rows of an expression. dry: the columns to return in a dry run instead."""
         with database_errors(self.name):
+            needs_ibis = self.dialect != "duckdb" or expression.op().find(_SENT_FIRST)
+            if self.queries is None and needs_ibis:
+                return expression.to_pyarrow()
             query = ibis.to_sql(expression, dialect=self.dialect)
             if self.queries is not None:
                 self.queries.append(f"{query};")
                 return pa.table(dry, names=expression.columns)
-            if self.dialect != "duckdb" or expression.op().find(InMemoryTable):
-                return expression.to_pyarrow()
             # Ibis would import pandas, which takes longer than most queries.
             table = self.backend.con.sql(query).to_arrow_table()
             return table.cast(expression.schema().to_pyarrow())

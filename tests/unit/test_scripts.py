@@ -87,6 +87,13 @@ def test_the_address_is_filled_in_wherever_it_belongs(home: str, tmp_path: Path)
     assert (f"url: {home}" in citation) == bool(home)
 
 
+def test_a_release_runs_all_of_the_readme_that_needs_no_clone() -> None:
+    script = make_release.commands_of((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    assert script.count("fim-private ") >= 6
+    assert "python - <<'END'\nimport fim_private as fim\n" in script
+    assert not re.search("^(make|[$│]) ", script, flags=re.MULTILINE)
+
+
 def test_workflows_have_pinned_actions_and_no_rights_of_their_own() -> None:
     for path in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
         text = path.read_text(encoding="utf-8")

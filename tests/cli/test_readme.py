@@ -201,7 +201,12 @@ def make_up_options(path: Path, document: str) -> None:
 def make_up_inputs(folder: Path, command: str, document: str) -> None:
     words = shlex.split(command, comments=True)
     if words[1:2] in (["show"], ["report"], ["statement"]) and not (folder / words[2]).exists():
-        fim.mine([["milk", "tea"]] * 700, rules=True).save(folder / words[2])
+        spent_in: dict[str, Any] = {}
+        if "--ledger" in words:
+            ledger = folder / words[words.index("--ledger") + 1]
+            make_up_ledger(ledger)
+            spent_in = {"ledger": fim.Ledger(ledger), "dataset": "sales"}
+        fim.mine([["milk", "tea"]] * 700, rules=True, **spent_in).save(folder / words[2])
     if words[1:2] == ["changes"] and "--between" in words:
         rows = [
             (n, store, item)
@@ -216,7 +221,7 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
     elif words[1:2] == ["changes"]:
         for name in (word for word in words[2:] if word.endswith((".json", ".parquet"))):
             fim.mine([["milk", "tea"]] * 700, top=2).save(folder / name)
-    if words[1:3] == ["budget", "show"]:
+    if words[1:3] in (["budget", "show"], ["budget", "export"]):
         make_up_ledger(folder / words[3])
     if "--config" in words:
         make_up_options(folder / words[words.index("--config") + 1], document)

@@ -10,7 +10,7 @@ from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
 from sources import labels_of, units_of
 
 import fim_private as fim
-from fim_private.reading import databases
+from fim_private import addresses
 from fim_private.reading.databases import check_query
 from fim_private.reading.locations import source_of
 from fim_private.reading.purchases import read_transactions
@@ -62,7 +62,7 @@ def test_the_driver_that_is_missing_is_named(
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(databases, "import_module", missing)
+    monkeypatch.setattr(addresses, "import_module", missing)
     for address, driver in (
         ("sqlite:///shop.db", "sqlite"),
         ("postgresql://host/shop", "postgresql"),

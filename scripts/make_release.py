@@ -4,7 +4,8 @@ to do.
 python scripts/make_release.py [--home-url https://github.com/OWNER/fim-private] [--output dist]
 
 Both are built from a copy. There the public address of the project is filled into pyproject.toml,
-CITATION.cff, and the links of the README. Without an address those links become plain words.
+CITATION.cff, and the links of the README, which then says how pip installs it. Without an address
+those links become plain words.
 
 Each archive is looked into for what has to be in it and what must not. Then the wheel is installed
 on every Python that is here, and with the lowest dependencies; the source distribution with a
@@ -42,6 +43,9 @@ SHIPPED = [
 ]
 BUILT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.c")
 ADDRESS = re.compile(r"https://[\w.-]+/[\w./-]*\w")
+# What the README says, and what it says once there is an address.
+UNPUBLISHED = "No version is published yet. In a clone, type:"
+PUBLISHED = "Install it with `pip install fim-private`. Or clone it, and type:"
 LINK = re.compile(r"(?P<picture>!?)\[(?P<words>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 BLOCK = re.compile(
     r"^```(?P<language>sh|console|python)\n(?P<lines>.*?)^```$", re.DOTALL | re.MULTILINE
@@ -199,6 +203,7 @@ def copy_to_build(folder: Path, home: str) -> None:
     change(folder / "README.md", lambda text: with_absolute_links(text, home, f"v{version}"))
     addition = f"version: {version}\n"
     if home:
+        change(folder / "README.md", lambda text: text.replace(UNPUBLISHED, PUBLISHED))
         addition += f"url: {home}\nrepository-code: {home}\n"
         urls = {
             "Homepage": home,

@@ -19,7 +19,7 @@ shop = Path("../datasets/corner_shop.parquet")
 if not shop.exists():
     pip = [sys.executable, "-m", "pip", "--quiet"]
     subprocess.run([*pip, "install", "fim-private"], check=True)
-    source = ["--no-deps", "--no-build-isolation", "--no-binary", "fim-private", "fim-private"]
+    source = ["--no-deps", "--no-binary", "fim-private", "fim-private"]
     subprocess.run([*pip, "download", *source], check=True)
     [archive] = Path().glob("fim_private-*.tar.gz")
     with tarfile.open(archive) as files:

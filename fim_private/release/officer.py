@@ -4,13 +4,11 @@ its page, for a statement in Markdown, and for the public registry of deployment
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata
 
 from fim_private import __version__
 from fim_private.display import JsonObject, markdown, printable
-from fim_private.dp.accountant import zcdp_of_steps
 from fim_private.dp.composition import root_above
 from fim_private.dp.cost import Exact, at_most, least_in_words
 from fim_private.dp.neighbors import Neighbors
@@ -143,30 +141,24 @@ def _unit(release: AnyRelease) -> Iterator[str]:
 def _spent(release: AnyRelease) -> Iterator[str]:
     """Yield ε and δ, ρ and, if all noise is normal, μ: as asked, or as they follow.
 
-    Whatever is (ε, δ)-private is δ-approximately ε²/2-zCDP (docs/privacy.md, "The ledger"). Normal
-    noise on all steps is also √(2ρ)-GDP.
+    Source: docs/privacy.md, "The ledger". Normal noise on all steps is also √(2ρ)-GDP.
     """
     cost = release.cost
-    delta = least_in_words(cost.delta)
-    amounts = f"ε = {least_in_words(cost.epsilon)}, δ = {delta}"
-    approximately = f"{delta}-approximately " if cost.delta else ""
+    amounts = f"ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}"
     if release.zcdp is not None:
         yield f"ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy, as asked."
         yield f"{amounts}: they follow from it."
         return
     yield f"{amounts}: the budget was asked as ε."
-    rho, mu_squared = Fraction(cost.epsilon) ** 2 / 2, None
-    if _is_alone(release) and len(release.shares) > 1:
-        # A saved release lacks these details of its steps; both are to say the same.
-        steps = [replace(step, choices=None, noise_rho=None) for step in release.shares]
-        total = zcdp_of_steps(steps, Fraction(cost.delta))
-        rho = min(rho, total.rho)
-        if total.normal:
-            mu_squared = 2 * total.rho
-    also = f"ρ-zCDP with ρ = {least_in_words(rho)}"
-    if mu_squared is not None:
-        also += f", and μ-GDP with μ = {least_in_words(root_above(mu_squared))}"
-    yield f"By its steps it is {approximately}{also}."
+    sums = release.adds_up
+    if sums is None or release.scope.units_of_user > 1:
+        return
+    names_delta = sums["zcdp_delta"]
+    approximately = f"{least_in_words(names_delta)}-approximately " if names_delta else ""
+    also = f"{approximately}ρ-zCDP with ρ = {least_in_words(sums['rho'])}"
+    if not sums["other_noise"]:
+        also += f", and μ-GDP with μ = {least_in_words(root_above(2 * sums['rho']))}"
+    yield f"By its steps it is {also}."
 
 
 def _is_alone(release: AnyRelease) -> bool:

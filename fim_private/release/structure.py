@@ -113,7 +113,7 @@ def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
         rules,
         Drawing(size.width, high, lines, [], [*map(Dot, points.values())], texts),
         keys,
-        "An arrow leads from one item to another. The wider it is, the more of the "
+        "An arrow leads from the first item to the second. The wider it is, the more of the "
         f"{words.customers(rules.unit)} with the first have the second too (confidence).",
         len(drawn) - len(edges),
     )

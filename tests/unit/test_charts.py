@@ -388,7 +388,7 @@ def test_without_networkx_a_network_says_what_to_do_and_a_page_has_a_matrix(
     tea: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_network = report_page(tea, ALL_RULES, title=None)
-    assert "An arrow leads from one item to another" in with_network
+    assert "An arrow leads from the first item to the second" in with_network
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtraError, match=r"figures\]\"; the kind matrix does not$"):
         figure_svg(tea, "network")

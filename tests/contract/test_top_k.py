@@ -118,7 +118,7 @@ CHOOSING: dict[str, Any] = {"mechanism": "choosing", "max_basket": 5}
         ({"size": [2, 4]}, "or a range such as 2-4"),
         ({"size": "9" * 1002}, "size must be at most 1e1000, not a number of more than"),
         ({"supports": True, "supports_share": 1.0}, "supports_share must be a number above 0 and"),
-        ({"supports_share": 0.5}, "supports_share goes with supports: the part of the budget"),
+        ({"supports": False, "supports_share": 0.5}, "supports_share goes with supports: the part"),
         ({"supports_share": "half"}, "supports_share must be a number above 0 and below 1"),
         ({"mechanism": "choosing"}, "choosing mechanism needs max_basket"),
         ({**CHOOSING, "max_basket": 1}, "max_basket must be at least the size 2"),

@@ -57,7 +57,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-WIDTH, HEIGHT = 1000, 945  # of the picture, in pixels
+WIDTH, HEIGHT = 1000, 1075  # of the picture, in pixels
 # Nothing is fetched, and nothing is kept.
 BROWSER = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run "

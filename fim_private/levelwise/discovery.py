@@ -150,7 +150,11 @@ class WeightedItemsets:
 
     def best(self, count: int) -> WeightedItemsets:
         """Return the `count` itemsets of the highest scores, descending."""
-        return self.at(np.argsort(-self.scores, kind="stable")[:count])
+        losses = -self.scores
+        places = np.arange(len(losses))
+        if count < len(losses):  # the others need no order
+            places = np.flatnonzero(losses <= np.partition(losses, count)[count])
+        return self.at(places[np.argsort(losses[places], kind="stable")[:count]])
 
     def at(self, places: Places) -> WeightedItemsets:
         """Return the itemsets at these places. Those that are left out were dropped."""

@@ -25,6 +25,7 @@ from fim_private.reading.options import InputForm, MissingUser, Reading, Times
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import ArrowSource, joint_items, without_time, without_user
 from fim_private.reading.times import TimeFormat
+from fim_private.reading.values import arrow_of
 from fim_private.reading.where import moment_in, tests_of
 from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
 from fim_private.warehouse.session import Session
@@ -147,7 +148,7 @@ def _selected(session: Session, table: Table, roles: Roles) -> Table:
     """
     columns = {f"key{n}": as_printed(table[key]) for n, key in enumerate(roles.basket)}
     if not columns:  # each row is a basket
-        columns["key"] = _number()
+        columns["key"] = _number(session)
     if roles.user is not None:
         user = as_printed(table[roles.user])
         if not user.type().is_numeric():  # as numbers, 0.0 is -0.0
@@ -248,15 +249,15 @@ def _coded(
     labels = Labels(roles.items_name, fold_case=roles.fold_case)
     distinct = _cells(rows.filter(_.read), roles).select(_items(rows)).distinct()
     kinds = distinct.schema().to_pyarrow().types
-    names = session.rows(distinct, [pa.array(range(_DRY_ITEMS)).cast(kind) for kind in kinds])
+    names = session.rows(distinct, [arrow_of(np.arange(_DRY_ITEMS)).cast(kind) for kind in kinds])
     coded = labels.encode(joint_items([column.combine_chunks() for column in names.columns]))
     vocabulary, code_of = labels.finish([coded])
     codes = np.append(code_of, -1)[coded]
     is_counted = codes >= 0
     if excluded is not None:
         is_counted &= np.append(vocabulary.codes_in(excluded), -1)[codes] < 0
-    numbers = pa.array(codes[is_counted].astype(np.int32))
-    named = names.filter(pa.array(is_counted)).append_column("item", numbers)
+    numbers = arrow_of(codes[is_counted].astype(np.int32))
+    named = names.filter(arrow_of(is_counted)).append_column("item", numbers)
     return vocabulary, session.upload(named, "items"), len(numbers.unique()) == len(numbers)
 
 
@@ -339,12 +340,12 @@ def _with_baskets(session: Session, rows: Table, roles: Roles) -> Table:
         baskets = baskets.mutate(stretch=_stretch(times.per))
         owner.append("stretch")
     if roles.basket:
-        baskets = session.keep(baskets.mutate(basket=_number()), "named")
+        baskets = session.keep(baskets.mutate(basket=_number(session)), "named")
     if roles.user is None:
         baskets = baskets.mutate(unit=_.basket)
     else:
         owners = baskets.filter(~_[_NOBODY]).select(*owner).distinct()
-        users = session.keep(owners.mutate(unit=_number()), "users")
+        users = session.keep(owners.mutate(unit=_number(session)), "users")
         # Nobody has one basket: its number, below 0, which no user has.
         unit = _[_NOBODY].ifelse(-1 - _.basket, _.unit)
         baskets = baskets.left_join(users, owner).mutate(unit=unit)
@@ -383,6 +384,9 @@ def _parts_with_most(baskets: Table, most: int) -> Table:
     return counts.select("unit", "part")
 
 
-def _number() -> Column:
+def _number(session: Session) -> Column:
+    """Return a number for each row, from 0, in any order."""
+    if session.dialect == "duckdb":  # with an order, it would sort
+        return ibis.row_number().cast("int64")
     # Some databases number only what has an order, whatever it is.
     return ibis.row_number().over(order_by=ibis.null("int64")).cast("int64")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import sqlglot
 from ibis.backends import BaseBackend as Backend
-from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
+from ibis.expr.operations import AggUDF, DatabaseTable, InMemoryTable, ScalarUDF, UnboundTable
 from ibis.expr.types import Table
 from numpy.typing import NDArray
 from sqlglot.expressions import convert as literal
@@ -22,6 +22,10 @@ from fim_private.reading.databases import connected, database_errors
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory, LocalPath, source_of
 from fim_private.reading.options import Reading
+from fim_private.reading.values import arrow_of, numpy_of
+
+# What Ibis sends to a database before a query that uses it.
+_SENT_FIRST = (InMemoryTable, ScalarUDF, AggUDF)
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,16 @@ class Session:
     def rows(self, expression: Table, dry: Sequence[Sequence[int] | pa.Array]) -> pa.Table:
         """Return the rows of an expression. dry: the columns to return in a dry run instead."""
         with database_errors(self.name):
-            if self.queries is None:
+            needs_ibis = self.dialect != "duckdb" or expression.op().find(_SENT_FIRST)
+            if self.queries is None and needs_ibis:
                 return expression.to_pyarrow()
-            self.queries.append(f"{ibis.to_sql(expression, dialect=self.dialect)};")
-            return pa.table(dry, names=expression.columns)
+            query = ibis.to_sql(expression, dialect=self.dialect)
+            if self.queries is not None:
+                self.queries.append(f"{query};")
+                return pa.table(dry, names=expression.columns)
+            # Ibis would import pandas, which takes longer than most queries.
+            table = self.backend.con.sql(query).to_arrow_table()
+            return table.cast(expression.schema().to_pyarrow())
 
     def numbers(self, expression: Table, dry: Sequence[Sequence[int]]) -> Int64:
         """Return the columns of an expression of whole numbers: (columns, rows).
@@ -56,9 +66,10 @@ class Session:
         """
         table = self.rows(expression, dry)
         try:
-            return np.array([column.cast(pa.int64()).to_numpy() for column in table.columns])
+            columns = [column.cast(pa.int64()).combine_chunks() for column in table.columns]
         except pa.ArrowInvalid:
             raise DataError(f"{self.name}: a sum is beyond 64 bits") from None
+        return np.array([*map(numpy_of, columns)])
 
     def vector(self, expression: Table, cells: int, dry: int) -> Int64:
         """Return the second column, the values at the places in the first: (cells,), 0 if none."""
@@ -79,13 +90,21 @@ class Session:
 
     def upload(self, columns: pa.Table | Mapping[str, NDArray[np.generic]], what: str) -> Table:
         """Return a table, or columns of (rows,) each, as a temporary table."""
-        # As an expression: of data alone some versions leave a view behind, or fail.
-        memory = ibis.memtable(pa.table(columns))
-        if self.queries is None:
-            self._kept.append(memory.op().name)  # Ibis itself drops it only when Python ends
-            return self.keep(memory, what)
-        self.queries.append(f"-- fim_{what} is uploaded: {', '.join(memory.columns)}")
-        return ibis.table(memory.schema(), name=f"fim_{what}")
+        if not isinstance(columns, pa.Table):
+            columns = pa.table({name: arrow_of(values) for name, values in columns.items()})
+        if self.queries is not None:
+            self.queries.append(f"-- fim_{what} is uploaded: {', '.join(columns.column_names)}")
+            return ibis.table(ibis.schema(columns.schema), name=f"fim_{what}")
+        if self.dialect == "duckdb":  # Ibis would import pandas here, too
+            name = f"fim_upload_{uuid4().hex[:8]}"
+            with database_errors(self.name), ExitStack() as stack:
+                self.backend.con.register(name, columns)
+                stack.callback(self.backend.con.unregister, name)
+                return self.keep(self.backend.table(name), what)
+        # As an expression: of data alone some versions leave a table behind, or fail.
+        memory = ibis.memtable(columns)
+        self._kept.append(memory.op().name)  # Ibis itself drops it only when Python ends
+        return self.keep(memory, what)
 
     def drop(self, table: Table) -> None:
         """Drop a temporary table that is not needed any more."""
@@ -102,9 +121,7 @@ class Session:
 
     def _drop(self, name: str) -> None:
         # Not by Ibis's drop_table: with some versions of sqlglot it names no table.
-        is_view = self.dialect == "duckdb" and name.startswith("ibis_")  # an upload
-        kind = "VIEW" if is_view else "TABLE"
-        (command,) = sqlglot.transpile(f'DROP {kind} "{name}"', write=self.dialect)
+        (command,) = sqlglot.transpile(f'DROP TABLE "{name}"', write=self.dialect)
         with _cursor(self.backend) as execute:
             execute(command)
 

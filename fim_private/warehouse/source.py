@@ -99,6 +99,8 @@ class View:
         held: the unit and the place (the cell's number), each pair of them once.
         weights: (most + 1,) the weight of each cell of a unit that holds so many in all.
         """
+        if (weights[1:] == 1).all():  # then no unit's total is needed
+            return self.summed(held.mutate(weight=_ONE), cells, 1)
         uploaded = {"total": np.arange(len(weights)), "weight": weights.astype(np.float64)}
         table = self.session.upload(uploaded, "weights")
         totals = held.group_by("unit").aggregate(total=_.count()).inner_join(table, "total")
@@ -107,7 +109,8 @@ class View:
     def summed(self, weighted: Table, cells: int, most: int) -> Int64:
         """Return the sum of the weights, at most ``most`` each, at each place: (cells,).
 
-        The weights are floats, which are added faster, and exactly as long as a sum is below 2^53.
+        Weights that differ are floats, which are added faster, and exactly as long as a sum is
+        below 2^53.
         """
         by_place = weighted.group_by("place").aggregate(value=_.weight.sum().cast("int64"))
         return self.session.vector(by_place, cells, dry=most * self.units)
@@ -191,18 +194,16 @@ class _CandidateCounts:
 
     def pair_level_sums(self, scale: int) -> Int64:
         view, items = self.view, self.view.count
-        rows = self._rows.inner_join(view.weights_of(self._pair_totals, scale), "unit")
-        if not view.by_user:
-            rows = rows.drop("unit")
-        rows = view.session.keep(rows, "rows")
+        weights = view.weights_of(self._pair_totals, scale)
+        rows = self._keep(self._rows.inner_join(weights, "unit"))
         pairs = self._pairs(rows)
         if self._counts_baskets:
             pairs = pairs.group_by("unit", "place").aggregate(times=_TIMES, total=_.total.max())
         if view.by_user:
             pairs = _with_level_weights(pairs, scale)
-        sums = view.summed(pairs, items * items, scale).reshape(items, items)
+        sums = view.summed(pairs, items * (items - 1) // 2, scale)
         view.session.drop(rows)
-        return sums[np.tril_indices(items, -1)]
+        return sums
 
     def level_sums(self, sets: Int32, scale: int) -> Int64:
         held = self._held([sets])
@@ -264,7 +265,7 @@ class _CandidateCounts:
         session = self.view.session
         codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
         items = session.upload({"item": codes}, "items")
-        rows = session.keep(self._rows.semi_join(items, "item"), "rows")
+        rows = self._keep(self._rows.semi_join(items, "item"))
         starts = accumulate(map(len, candidates), initial=0)
         baskets = reduce(ibis.union, map(partial(self._containing, rows), candidates, starts))
         if self._counts_baskets:
@@ -289,28 +290,38 @@ class _CandidateCounts:
         if candidates.shape[1] == 1:
             columns = {"item": candidates[:, 0], **columns}
         else:
-            columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
+            columns["pair"] = sets[:, 1] * (sets[:, 1] - 1) // 2 + sets[:, 0]
             key, baskets = "pair", self._pairs(rows).rename(pair="place")
         baskets = baskets.inner_join(self.view.session.upload(columns, "candidates"), key)
         for place in beyond_pair:
             further = rows.view().select({"basket": _.basket, "more": _.times, f"i{place}": _.item})
             baskets = baskets.inner_join(further, ["basket", f"i{place}"])
             baskets = baskets.mutate(times=ibis.least(_.times, _.more)).drop("more")
-        return baskets.select("unit", "place", "times")
+        unit = "unit" if self.view.by_user else "basket"
+        return baskets.select("place", "times", unit=unit)
+
+    def _keep(self, rows: Table) -> Table:
+        """Keep rows. A unit that is the basket takes no room."""
+        if not self.view.by_user:
+            rows = rows.drop("unit")
+        return self.view.session.keep(rows, "rows")
 
     def _pairs(self, rows: Table) -> Table:
         """Return the pairs of items in each basket, by their numbers as places, with their times.
 
         The other columns of the rows come along.
         """
-        first, second = rows, rows.view()
-        in_one_basket = [first.basket == second.basket, first.item < second.item]
-        others = [first[name] for name in first.columns if name not in ("item", "times")]
-        # A pair has one number. Otherwise candidates could be joined to one of its items first,
-        # which takes far longer.
-        pair = second.item.cast("int64") * self.view.count + first.item
-        times = ibis.least(first.times, second.times)
-        return first.inner_join(second, in_one_basket).select(*others, place=pair, times=times)
+        item = _.item.cast("int64")
+        # A pair has one number, which is this and its smaller item: the more frequent its items,
+        # the lower it is, so most sums are near each other in memory. Without numbers candidates
+        # could be joined to one of their items first, which takes far longer.
+        pairs_before = (item * (item - 1) / 2).cast("int64")
+        larger, smaller = rows.mutate(pairs_before=pairs_before), rows.view()
+        in_one_basket = [larger.basket == smaller.basket, larger.item > smaller.item]
+        others = [larger[name] for name in rows.columns if name not in ("item", "times")]
+        pair = larger.pairs_before + smaller.item
+        times = ibis.least(larger.times, smaller.times)
+        return larger.inner_join(smaller, in_one_basket).select(*others, place=pair, times=times)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from fim_private.release.chart import WIDE, BarChart
 from fim_private.release.drawing import shade_of
 from fim_private.release.figures import figure_charts, figure_svg
 from fim_private.release.labels import short_name
+from fim_private.release.page import report_page
 from fim_private.release.picture import charts_of
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import ALL_RULES, Rules, rules_of
@@ -383,8 +384,22 @@ def test_no_rules_and_no_lift_are_said(kind: str) -> None:
         mined(supports=True).plot(kind=f"{kind}s of all")
 
 
-def test_without_networkx_it_says_what_to_do(tea: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_networkx_a_network_says_what_to_do_and_a_page_has_a_matrix(
+    tea: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_network = report_page(tea, ALL_RULES, title=None)
+    assert "An arrow leads from one item to another" in with_network
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtraError, match=r"figures\]\"; the kind matrix does not$"):
         figure_svg(tea, "network")
     assert figure_svg(tea, "matrix")
+    with_matrix = report_page(tea, ALL_RULES, title=None)
+    assert "in the row of one, and in the column of the other" in with_matrix
+    for content in (with_network, with_matrix):
+        [picture] = re.findall(r'<svg class="fim-chart".*?</svg>', content, re.DOTALL)
+        root = ElementTree.fromstring(picture)
+        assert "tea" in root.attrib["aria-label"]
+        assert {each.tag for each in root.iter()} <= {tag.removeprefix(SPACE) for tag in TAGS}
+    few = report_page(ruled(2), ALL_RULES, title=None)
+    assert 'class="fim-chart"' not in few
+    assert few.count('class="row"') == 2

@@ -161,6 +161,11 @@ def test_spark_and_the_database_cost_more_than_the_local_kernel() -> None:
         ways = rows(name, baskets="10000000")
         assert ways[0]["way"] == "local kernel"
         assert all(share(row, "times the local kernel") > 1 for row in ways[1:])
+    [release] = rows("warehouse_seconds_memory_and_disk", baskets="1000000", way="DuckDB")
+    assert share(release, "times the CPU of the self-join") <= 1
+    [release] = rows("warehouse_seconds_memory_and_disk", baskets="10000000", way="DuckDB in 2 GB")
+    assert share(release, "CPU seconds") <= 80
+    assert share(release, "disk (MB)") <= 3000
 
 
 def test_recconcave_is_the_best_nowhere_and_stability_beats_alphasplit() -> None:

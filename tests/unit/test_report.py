@@ -338,9 +338,12 @@ def test_whatever_comes_from_outside_is_text() -> None:
 KNOWN = {
     "charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id",
     "role", "scope", "aria-labelledby", "aria-label", "aria-hidden", "title", "data-label",
-    "data-value", "open", "type",
+    "data-value", "open", "type", "tabindex",
 }  # fmt: skip
-SVG = {"viewbox", "preserveaspectratio", "d", "points", "cx", "cy", "r"}
+SVG = {
+    "viewbox", "preserveaspectratio", "d", "points", "cx", "cy", "r", "x", "y", "width", "height",
+    "stroke-width", "font-size", "text-anchor",
+}  # fmt: skip
 
 
 def test_headings_and_tables_can_be_heard() -> None:

@@ -541,122 +541,143 @@ INNER JOIN (
   ON "t3"."unit" = "t7"."unit";
 
 SELECT
-  "t5"."place",
-  CAST(SUM("t5"."weight") AS BIGINT) AS "value"
+  "t6"."place",
+  CAST(SUM("t6"."weight") AS BIGINT) AS "value"
 FROM (
   SELECT
-    "t4"."unit",
-    "t4"."basket",
-    "t4"."total",
-    "t4"."place",
-    "t4"."times",
+    "t5"."unit",
+    "t5"."basket",
+    "t5"."total",
+    "t5"."place",
+    "t5"."times",
     CAST(CASE
       WHEN (
-        "t4"."root" * "t4"."root" * "t4"."total"
-      ) <= "t4"."square"
-      THEN "t4"."root"
+        "t5"."root" * "t5"."root" * "t5"."total"
+      ) <= "t5"."square"
+      THEN "t5"."root"
       WHEN (
         (
-          "t4"."root" - 1
+          "t5"."root" - 1
         ) * (
-          "t4"."root" - 1
-        ) * "t4"."total"
-      ) <= "t4"."square"
-      THEN "t4"."root" - 1
+          "t5"."root" - 1
+        ) * "t5"."total"
+      ) <= "t5"."square"
+      THEN "t5"."root" - 1
       ELSE 0
     END AS DOUBLE) AS "weight"
   FROM (
     SELECT
-      "t3"."unit",
-      "t3"."basket",
-      "t3"."total",
-      "t3"."place",
-      "t3"."times",
-      "t3"."times" * 4294967296 AS "square",
+      "t4"."unit",
+      "t4"."basket",
+      "t4"."total",
+      "t4"."place",
+      "t4"."times",
+      "t4"."times" * 4294967296 AS "square",
       CAST(ROUND(SQRT(CAST((
-        "t3"."times" * 4294967296
-      ) AS DOUBLE) / "t3"."total"), 0) AS BIGINT) AS "root"
+        "t4"."times" * 4294967296
+      ) AS DOUBLE) / "t4"."total"), 0) AS BIGINT) AS "root"
     FROM (
       SELECT
-        "t1"."unit",
-        "t1"."basket",
-        "t1"."total",
-        (
-          CAST("t2"."item" AS BIGINT) * 10
-        ) + "t1"."item" AS "place",
-        LEAST("t1"."times", "t2"."times") AS "times"
-      FROM "fim_rows" AS "t1"
-      INNER JOIN "fim_rows" AS "t2"
-        ON "t1"."basket" = "t2"."basket" AND "t1"."item" < "t2"."item"
-    ) AS "t3"
-  ) AS "t4"
-) AS "t5"
+        "t3"."unit",
+        "t3"."basket",
+        "t3"."total",
+        "t3"."pairs_before" + "t1"."item" AS "place",
+        LEAST("t3"."times", "t1"."times") AS "times"
+      FROM (
+        SELECT
+          "t0"."unit",
+          "t0"."item",
+          "t0"."times",
+          "t0"."basket",
+          "t0"."total",
+          CAST(CAST((
+            CAST("t0"."item" AS BIGINT) * (
+              CAST("t0"."item" AS BIGINT) - 1
+            )
+          ) AS DOUBLE) / 2 AS BIGINT) AS "pairs_before"
+        FROM "fim_rows" AS "t0"
+      ) AS "t3"
+      INNER JOIN "fim_rows" AS "t1"
+        ON "t3"."basket" = "t1"."basket" AND "t3"."item" > "t1"."item"
+    ) AS "t4"
+  ) AS "t5"
+) AS "t6"
 GROUP BY
   1;
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  "t13"."unit",
-  "t13"."place",
-  "t13"."times"
+  "t14"."place",
+  "t14"."times",
+  "t14"."unit"
 FROM (
   SELECT
-    "t12"."unit",
-    "t12"."basket",
-    "t12"."pair",
-    "t12"."times",
-    "t12"."i2",
-    "t12"."place"
+    "t13"."unit",
+    "t13"."basket",
+    "t13"."pair",
+    "t13"."times",
+    "t13"."i2",
+    "t13"."place"
   FROM (
     SELECT
-      "t11"."unit",
-      "t11"."basket",
-      "t11"."pair",
-      LEAST("t11"."times", "t11"."more") AS "times",
-      "t11"."i2",
-      "t11"."place",
-      "t11"."more"
+      "t12"."unit",
+      "t12"."basket",
+      "t12"."pair",
+      LEAST("t12"."times", "t12"."more") AS "times",
+      "t12"."i2",
+      "t12"."place",
+      "t12"."more"
     FROM (
       SELECT
-        "t10"."unit",
-        "t10"."basket",
-        "t10"."pair",
-        "t10"."times",
+        "t11"."unit",
+        "t11"."basket",
+        "t11"."pair",
+        "t11"."times",
         "t2"."i2",
         "t2"."place",
-        "t7"."more"
+        "t6"."more"
       FROM (
         SELECT
-          "t8"."unit",
-          "t8"."basket",
-          "t8"."place" AS "pair",
-          "t8"."times"
+          "t9"."unit",
+          "t9"."basket",
+          "t9"."place" AS "pair",
+          "t9"."times"
         FROM (
           SELECT
-            "t3"."unit",
-            "t3"."basket",
-            (
-              CAST("t5"."item" AS BIGINT) * 10
-            ) + "t3"."item" AS "place",
-            LEAST("t3"."times", "t5"."times") AS "times"
-          FROM "fim_rows" AS "t3"
-          INNER JOIN "fim_rows" AS "t5"
-            ON "t3"."basket" = "t5"."basket" AND "t3"."item" < "t5"."item"
-        ) AS "t8"
-      ) AS "t10"
+            "t8"."unit",
+            "t8"."basket",
+            "t8"."pairs_before" + "t4"."item" AS "place",
+            LEAST("t8"."times", "t4"."times") AS "times"
+          FROM (
+            SELECT
+              "t1"."unit",
+              "t1"."item",
+              "t1"."times",
+              "t1"."basket",
+              CAST(CAST((
+                CAST("t1"."item" AS BIGINT) * (
+                  CAST("t1"."item" AS BIGINT) - 1
+                )
+              ) AS DOUBLE) / 2 AS BIGINT) AS "pairs_before"
+            FROM "fim_rows" AS "t1"
+          ) AS "t8"
+          INNER JOIN "fim_rows" AS "t4"
+            ON "t8"."basket" = "t4"."basket" AND "t8"."item" > "t4"."item"
+        ) AS "t9"
+      ) AS "t11"
       INNER JOIN "fim_candidates" AS "t2"
-        ON "t10"."pair" = "t2"."pair"
+        ON "t11"."pair" = "t2"."pair"
       INNER JOIN (
         SELECT
-          "t4"."basket",
-          "t4"."times" AS "more",
-          "t4"."item" AS "i2"
-        FROM "fim_rows" AS "t4"
-      ) AS "t7"
-        ON "t10"."basket" = "t7"."basket" AND "t2"."i2" = "t7"."i2"
-    ) AS "t11"
-  ) AS "t12"
-) AS "t13";
+          "t3"."basket",
+          "t3"."times" AS "more",
+          "t3"."item" AS "i2"
+        FROM "fim_rows" AS "t3"
+      ) AS "t6"
+        ON "t11"."basket" = "t6"."basket" AND "t2"."i2" = "t6"."i2"
+    ) AS "t12"
+  ) AS "t13"
+) AS "t14";
 
 SELECT
   "t9"."place",
@@ -746,6 +767,50 @@ FROM (
 GROUP BY
   1;
 
+-- fim_weights is uploaded: total, weight
+
+SELECT
+  "t11"."place",
+  CAST(SUM("t11"."weight") AS BIGINT) AS "value"
+FROM (
+  SELECT
+    "t3"."unit",
+    "t3"."times",
+    "t4"."new" AS "place",
+    "t10"."total",
+    "t10"."weight"
+  FROM "fim_held" AS "t3"
+  INNER JOIN "fim_places" AS "t4"
+    ON "t3"."place" = "t4"."place"
+  INNER JOIN (
+    SELECT
+      "t8"."unit",
+      "t8"."total",
+      "t5"."weight"
+    FROM (
+      SELECT
+        "t6"."unit",
+        COUNT(*) AS "total"
+      FROM (
+        SELECT
+          "t3"."unit",
+          "t3"."times",
+          "t4"."new" AS "place"
+        FROM "fim_held" AS "t3"
+        INNER JOIN "fim_places" AS "t4"
+          ON "t3"."place" = "t4"."place"
+      ) AS "t6"
+      GROUP BY
+        1
+    ) AS "t8"
+    INNER JOIN "fim_weights" AS "t5"
+      ON "t8"."total" = "t5"."total"
+  ) AS "t10"
+    ON "t3"."unit" = "t10"."unit"
+) AS "t11"
+GROUP BY
+  1;
+
 -- fim_candidates is uploaded: i2, place, pair
 
 CREATE TEMPORARY TABLE fim_held AS
@@ -753,98 +818,118 @@ SELECT
   *
 FROM (
   SELECT
-    "t15"."unit",
     "t3"."place",
-    "t15"."times"
+    "t16"."times",
+    "t16"."unit"
   FROM (
     SELECT
-      "t11"."unit",
-      "t11"."basket",
-      "t11"."place" AS "pair",
-      "t11"."times"
+      "t12"."unit",
+      "t12"."basket",
+      "t12"."place" AS "pair",
+      "t12"."times"
     FROM (
       SELECT
-        "t4"."unit",
-        "t4"."basket",
-        (
-          CAST("t5"."item" AS BIGINT) * 10
-        ) + "t4"."item" AS "place",
-        LEAST("t4"."times", "t5"."times") AS "times"
-      FROM "fim_rows" AS "t4"
-      INNER JOIN "fim_rows" AS "t5"
-        ON "t4"."basket" = "t5"."basket" AND "t4"."item" < "t5"."item"
-    ) AS "t11"
-  ) AS "t15"
+        "t11"."unit",
+        "t11"."basket",
+        "t11"."pairs_before" + "t4"."item" AS "place",
+        LEAST("t11"."times", "t4"."times") AS "times"
+      FROM (
+        SELECT
+          "t1"."unit",
+          "t1"."item",
+          "t1"."times",
+          "t1"."basket",
+          CAST(CAST((
+            CAST("t1"."item" AS BIGINT) * (
+              CAST("t1"."item" AS BIGINT) - 1
+            )
+          ) AS DOUBLE) / 2 AS BIGINT) AS "pairs_before"
+        FROM "fim_rows" AS "t1"
+      ) AS "t11"
+      INNER JOIN "fim_rows" AS "t4"
+        ON "t11"."basket" = "t4"."basket" AND "t11"."item" > "t4"."item"
+    ) AS "t12"
+  ) AS "t16"
   INNER JOIN "fim_candidates" AS "t3"
-    ON "t15"."pair" = "t3"."pair"
-) AS "t17"
+    ON "t16"."pair" = "t3"."pair"
+) AS "t18"
 UNION ALL
 SELECT
   *
 FROM (
   SELECT
-    "t20"."unit",
-    "t20"."place",
-    "t20"."times"
+    "t21"."place",
+    "t21"."times",
+    "t21"."unit"
   FROM (
     SELECT
-      "t19"."unit",
-      "t19"."basket",
-      "t19"."pair",
-      "t19"."times",
-      "t19"."i2",
-      "t19"."place"
+      "t20"."unit",
+      "t20"."basket",
+      "t20"."pair",
+      "t20"."times",
+      "t20"."i2",
+      "t20"."place"
     FROM (
       SELECT
-        "t18"."unit",
-        "t18"."basket",
-        "t18"."pair",
-        LEAST("t18"."times", "t18"."more") AS "times",
-        "t18"."i2",
-        "t18"."place",
-        "t18"."more"
+        "t19"."unit",
+        "t19"."basket",
+        "t19"."pair",
+        LEAST("t19"."times", "t19"."more") AS "times",
+        "t19"."i2",
+        "t19"."place",
+        "t19"."more"
       FROM (
         SELECT
-          "t16"."unit",
-          "t16"."basket",
-          "t16"."pair",
-          "t16"."times",
-          "t8"."i2",
-          "t8"."place",
-          "t10"."more"
+          "t17"."unit",
+          "t17"."basket",
+          "t17"."pair",
+          "t17"."times",
+          "t7"."i2",
+          "t7"."place",
+          "t9"."more"
         FROM (
           SELECT
-            "t12"."unit",
-            "t12"."basket",
-            "t12"."place" AS "pair",
-            "t12"."times"
+            "t13"."unit",
+            "t13"."basket",
+            "t13"."place" AS "pair",
+            "t13"."times"
           FROM (
             SELECT
-              "t4"."unit",
-              "t4"."basket",
-              (
-                CAST("t7"."item" AS BIGINT) * 10
-              ) + "t4"."item" AS "place",
-              LEAST("t4"."times", "t7"."times") AS "times"
-            FROM "fim_rows" AS "t4"
-            INNER JOIN "fim_rows" AS "t7"
-              ON "t4"."basket" = "t7"."basket" AND "t4"."item" < "t7"."item"
-          ) AS "t12"
-        ) AS "t16"
-        INNER JOIN "fim_candidates" AS "t8"
-          ON "t16"."pair" = "t8"."pair"
+              "t11"."unit",
+              "t11"."basket",
+              "t11"."pairs_before" + "t6"."item" AS "place",
+              LEAST("t11"."times", "t6"."times") AS "times"
+            FROM (
+              SELECT
+                "t1"."unit",
+                "t1"."item",
+                "t1"."times",
+                "t1"."basket",
+                CAST(CAST((
+                  CAST("t1"."item" AS BIGINT) * (
+                    CAST("t1"."item" AS BIGINT) - 1
+                  )
+                ) AS DOUBLE) / 2 AS BIGINT) AS "pairs_before"
+              FROM "fim_rows" AS "t1"
+            ) AS "t11"
+            INNER JOIN "fim_rows" AS "t6"
+              ON "t11"."basket" = "t6"."basket" AND "t11"."item" > "t6"."item"
+          ) AS "t13"
+        ) AS "t17"
+        INNER JOIN "fim_candidates" AS "t7"
+          ON "t17"."pair" = "t7"."pair"
         INNER JOIN (
           SELECT
-            "t6"."basket",
-            "t6"."times" AS "more",
-            "t6"."item" AS "i2"
-          FROM "fim_rows" AS "t6"
-        ) AS "t10"
-          ON "t16"."basket" = "t10"."basket" AND "t8"."i2" = "t10"."i2"
-      ) AS "t18"
-    ) AS "t19"
-  ) AS "t20"
-) AS "t21";
+            "t5"."basket",
+            "t5"."times" AS "more",
+            "t5"."item" AS "i2"
+          FROM "fim_rows" AS "t5"
+        ) AS "t9"
+          ON "t17"."basket" = "t9"."basket" AND "t7"."i2" = "t9"."i2"
+      ) AS "t19"
+    ) AS "t20"
+  ) AS "t21"
+) AS "t22";
 
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
@@ -867,40 +952,16 @@ FROM (
     ON "t4"."item" = "t2"."item"
 ) AS "t5";
 
-WITH "t3" AS (
-  SELECT
-    "t0"."unit",
-    "t0"."item" AS "place"
-  FROM "fim_times" AS "t0"
-)
 SELECT
-  "t10"."place",
-  CAST(SUM("t10"."weight") AS BIGINT) AS "value"
+  "t1"."place",
+  SUM("t1"."weight") AS "value"
 FROM (
   SELECT
-    "t5"."unit",
-    "t5"."place",
-    "t9"."total",
-    "t9"."weight"
-  FROM "t3" AS "t5"
-  INNER JOIN (
-    SELECT
-      "t7"."unit",
-      "t7"."total",
-      "t2"."weight"
-    FROM (
-      SELECT
-        "t4"."unit",
-        COUNT(*) AS "total"
-      FROM "t3" AS "t4"
-      GROUP BY
-        1
-    ) AS "t7"
-    INNER JOIN "fim_weights" AS "t2"
-      ON "t7"."total" = "t2"."total"
-  ) AS "t9"
-    ON "t5"."unit" = "t9"."unit"
-) AS "t10"
+    "t0"."unit",
+    "t0"."item" AS "place",
+    1 AS "weight"
+  FROM "fim_times" AS "t0"
+) AS "t1"
 GROUP BY
   1;
 
@@ -954,74 +1015,62 @@ WHERE
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  "t7"."unit",
   "t2"."place",
-  "t7"."times"
+  "t8"."times",
+  "t8"."unit"
 FROM (
   SELECT
-    "t5"."unit",
-    "t5"."basket",
-    "t5"."place" AS "pair",
-    "t5"."times"
+    "t6"."unit",
+    "t6"."basket",
+    "t6"."place" AS "pair",
+    "t6"."times"
   FROM (
     SELECT
-      "t3"."unit",
-      "t3"."basket",
-      (
-        CAST("t4"."item" AS BIGINT) * 10
-      ) + "t3"."item" AS "place",
-      LEAST("t3"."times", "t4"."times") AS "times"
-    FROM "fim_rows" AS "t3"
-    INNER JOIN "fim_rows" AS "t4"
-      ON "t3"."basket" = "t4"."basket" AND "t3"."item" < "t4"."item"
-  ) AS "t5"
-) AS "t7"
+      "t5"."unit",
+      "t5"."basket",
+      "t5"."pairs_before" + "t3"."item" AS "place",
+      LEAST("t5"."times", "t3"."times") AS "times"
+    FROM (
+      SELECT
+        "t1"."unit",
+        "t1"."item",
+        "t1"."times",
+        "t1"."basket",
+        CAST(CAST((
+          CAST("t1"."item" AS BIGINT) * (
+            CAST("t1"."item" AS BIGINT) - 1
+          )
+        ) AS DOUBLE) / 2 AS BIGINT) AS "pairs_before"
+      FROM "fim_rows" AS "t1"
+    ) AS "t5"
+    INNER JOIN "fim_rows" AS "t3"
+      ON "t5"."basket" = "t3"."basket" AND "t5"."item" > "t3"."item"
+  ) AS "t6"
+) AS "t8"
 INNER JOIN "fim_candidates" AS "t2"
-  ON "t7"."pair" = "t2"."pair";
+  ON "t8"."pair" = "t2"."pair";
 
 -- fim_places is uploaded: place, new
 
--- fim_weights is uploaded: total, weight
-
 SELECT
-  "t11"."place",
-  CAST(SUM("t11"."weight") AS BIGINT) AS "value"
+  "t5"."place",
+  SUM("t5"."weight") AS "value"
 FROM (
   SELECT
-    "t3"."unit",
-    "t3"."times",
-    "t4"."new" AS "place",
-    "t10"."total",
-    "t10"."weight"
-  FROM "fim_held" AS "t3"
-  INNER JOIN "fim_places" AS "t4"
-    ON "t3"."place" = "t4"."place"
-  INNER JOIN (
+    "t4"."unit",
+    "t4"."times",
+    "t4"."place",
+    1 AS "weight"
+  FROM (
     SELECT
-      "t8"."unit",
-      "t8"."total",
-      "t5"."weight"
-    FROM (
-      SELECT
-        "t6"."unit",
-        COUNT(*) AS "total"
-      FROM (
-        SELECT
-          "t3"."unit",
-          "t3"."times",
-          "t4"."new" AS "place"
-        FROM "fim_held" AS "t3"
-        INNER JOIN "fim_places" AS "t4"
-          ON "t3"."place" = "t4"."place"
-      ) AS "t6"
-      GROUP BY
-        1
-    ) AS "t8"
-    INNER JOIN "fim_weights" AS "t5"
-      ON "t8"."total" = "t5"."total"
-  ) AS "t10"
-    ON "t3"."unit" = "t10"."unit"
-) AS "t11"
+      "t2"."unit",
+      "t2"."times",
+      "t3"."new" AS "place"
+    FROM "fim_held" AS "t2"
+    INNER JOIN "fim_places" AS "t3"
+      ON "t2"."place" = "t3"."place"
+  ) AS "t4"
+) AS "t5"
 GROUP BY
   1;
 

@@ -215,11 +215,12 @@ class Entry(Charge):
         plain = {name: vars(self)[name] for name in _PLAIN}
         return _canonical(plain | sums_written(self.costs) | self._later)
 
-    def asks_as(self, later: Self) -> bool:
-        """Whether both are of the same request: of the same units and period, with the same
-        parameters and cost.
+    @property
+    def request(self) -> Self:
+        """The entry without its place in the chain: the same for the same units and period, with
+        the same parameters and cost.
         """
-        return later == replace(self, number=later.number, time=later.time, previous=later.previous)
+        return replace(self, number=0, time="", previous="")
 
     @property
     def _later(self) -> JsonObject:

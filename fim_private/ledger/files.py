@@ -62,11 +62,11 @@ class FileBook(Book):
         (self.terms,) = connection.execute("SELECT record FROM terms").fetchone() or ("",)
         self.form = _value(connection, "PRAGMA user_version")
 
-    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str, str]]:
-        """Return period and record of the entries of some periods, as Book says."""
+    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str]]:
+        """Return the records of the entries of some periods, as Book says."""
         return self._connection.execute(
-            "SELECT json_extract(record, '$.span.period') AS period, record FROM entries "
-            "WHERE period IN (SELECT value FROM json_each(?)) ORDER BY number",
+            "SELECT record FROM entries WHERE json_extract(record, '$.span.period') "
+            "IN (SELECT value FROM json_each(?)) ORDER BY number",
             (json.dumps([*periods]),),
         )
 

@@ -275,9 +275,8 @@ class Ledger:
             )
         entries = []
         for charge in charges:
-            values = vars(charge) | {"neighbors": str(charge.neighbors)}
             last = before.seen
-            entry = Entry(number=last.entries + 1, time=_now(), previous=last.hash, **values)
+            entry = Entry(number=last.entries + 1, time=_now(), previous=last.hash, **vars(charge))
             before.check(entry, allow_other_unit=self._allow_other_unit)
             before = before.after([entry])
             entries.append(entry)
@@ -287,16 +286,13 @@ class Ledger:
 
     def _check_new(self, entries: Sequence[Entry], book: Book) -> None:
         """Raise LedgerError if the same was asked before for the same period."""
-        by_period: dict[str, list[Entry]] = {}
-        for entry in entries:
-            if entry.period is not None:
-                by_period.setdefault(entry.period, []).append(entry)
-        for period, record in book.of_periods(by_period):
+        requests = [entry.request for entry in entries]
+        for (record,) in book.of_periods({entry.period for entry in entries if entry.period}):
             before = Entry.read(record)
-            if any(before.asks_as(entry) for entry in by_period[period]):
+            if before.request in requests:
                 raise LedgerError(
-                    f"{shown(self.name)} was charged for the same request and {period} before: "
-                    f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
+                    f"{shown(self.name)} was charged for the same request and {before.period} "
+                    f"before: entry {before.number:,} of {before.time[:10]}; use that release, or spend "
                     f"again with {parameter('again')}"
                 )
 

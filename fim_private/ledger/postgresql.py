@@ -7,7 +7,7 @@ the server is quoted, since it may quote a password.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -101,16 +101,15 @@ class _TableBook(Book):
             rows: list[_Values] = cursor.fetchall()
             return rows
 
-    def of_periods(self, periods: Iterable[str]) -> Iterable[tuple[str, str]]:
-        """Return period and record of the entries of some periods, as Book says."""
-        rows = self.query(
-            "SELECT period, record FROM (SELECT number, record, record::json #>> '{span,period}' "
-            "AS period FROM fim_private.entries WHERE ledger = $1) AS spans "
-            "WHERE period IN (SELECT json_array_elements_text($2::json)) ORDER BY number",
+    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str]]:
+        """Return the records of the entries of some periods, as Book says."""
+        return self.query(
+            "SELECT record FROM fim_private.entries WHERE ledger = $1 AND "
+            "record::json #>> '{span,period}' IN (SELECT json_array_elements_text($2::json)) "
+            "ORDER BY number",
             self._id,
             json.dumps([*periods]),
         )
-        return [(period, record) for period, record in rows]
 
     def begin(self, terms: Terms) -> None:
         """Write down the terms."""

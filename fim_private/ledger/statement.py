@@ -224,17 +224,13 @@ class Statement(Tabular):
         """What else is to be said of it, in sentences."""
         if self.terms.renewed is not None:
             yield _renewal_in_words(self.terms.renewed)
-        per = self.terms.per
         if not self.entries:
             return
-        who = f"one {self.promise.privacy_unit}"
-        if per is not None:
-            who = f"what one user buys in one {in_words(per)}"
         yield (
-            f"So far {self.together.in_words} is spent of {who}, if these releases were planned "
-            "beforehand."
+            f"So far {self.together.in_words} is spent of {self._who}, if these releases were "
+            "planned beforehand."
         )
-        if per is not None:
+        if self.terms.per is not None:
             yield (
                 f"A user who buys in all of these periods has {self.spent_of_user.in_words} in all."
             )
@@ -268,7 +264,7 @@ class Statement(Tabular):
         if promise.neighbors not in (None, charge.neighbors):
             return (
                 f"is for {parameter('neighbors')} {promise.neighbors!r}, and this release is for "
-                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {promise.neighbors!r}, "
+                f"{charge.neighbors!r}; give {parameter('neighbors')} {promise.neighbors!r}, "
                 f"or another ledger"
             )
         if self.terms.composition is Composition.GAUSSIAN and not charge.zcdp.normal:
@@ -382,18 +378,20 @@ class Statement(Tabular):
     @property
     def repeatable(self) -> str:
         """What all releases together promise, in a sentence that a person can repeat."""
-        terms = self.terms
-        who = f"one {self.promise.privacy_unit or 'basket or user'}"
-        if terms.per is not None:
-            who = f"what one user buys in one {in_words(terms.per)}"
-        growth = growth_bound(terms.epsilon)
-        factor = f"e^{least_in_words(terms.epsilon)}"
-        if growth is not None:
-            factor = rounded_up(growth, 3)
+        epsilon, delta = map(least_in_words, (self.terms.epsilon, self.terms.delta))
+        growth = growth_bound(self.terms.epsilon)
+        factor = f"e^{epsilon}" if growth is None else rounded_up(growth, 3)
         return (
-            f"In other words: {who} changes the probability of whatever all releases say together "
-            f"by a factor of at most {factor}, up to an added {least_in_words(terms.delta)}."
+            f"In other words: {self._who} changes the probability of whatever all releases say "
+            f"together by a factor of at most {factor}, up to an added {delta}."
         )
+
+    @property
+    def _who(self) -> str:
+        """Whose purchases are protected together, in words."""
+        if self.terms.per is None:
+            return f"one {self.promise.privacy_unit or 'basket or user'}"
+        return f"what one user buys in one {in_words(self.terms.per)}"
 
     def to_dict(self) -> JsonObject:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
@@ -444,14 +442,8 @@ class Statement(Tabular):
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""
-        left = self.left
-        sign, loss = left.loss
-        notes = [
-            f"Left: {sign} = {most_in_words(loss)}, δ = {most_in_words(left.delta)}.",
-            self.protected,
-            self.repeatable,
-        ]
-        notes += self.notes
+        left = f"Left: {self.left.in_words}."
+        notes = [left, self.protected, self.repeatable, *self.notes]
         if self.outlook is not None:
             notes.append(self.outlook)
         rows = [*self.rows_of(self.entries)]

@@ -77,9 +77,9 @@ class Book(ABC):
         self.mark(form)
 
     @abstractmethod
-    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str, str]]:
-        """Return period and record of the entries of some periods, in order: in one pass, however
-        many periods there are.
+    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str]]:
+        """Return the records of the entries of some periods, in order: in one pass, however many
+        periods there are.
         """
 
     @abstractmethod

@@ -62,11 +62,10 @@ def budget_in_words(statement: Statement) -> tuple[str, ...]:
     """Return what a ledger allows, what all releases so far have spent, and what is left."""
     number = len(statement.entries)
     plural = "" if number == 1 else "s"
-    sign, loss = statement.left.loss
     sentences = [
         statement.title,
         f"It was charged with {number:,} release{plural}.",
-        f"Left now: {sign} = {most_in_words(loss)}, δ = {most_in_words(statement.left.delta)}.",
+        f"Left now: {statement.left.in_words}.",
         statement.repeatable,
         *statement.notes,
         statement.outlook,

@@ -15,7 +15,7 @@ from typing import Self
 from fim_private.display import JsonObject
 from fim_private.dp.accountant import COSTS, SUMS, Reach, Sums
 from fim_private.dp.charge import Charge, Span, reach_of
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
@@ -197,11 +197,9 @@ class Entry(Charge):
     previous: str
 
     @property
-    def costs(self) -> dict[str, Exact]:
+    def costs(self) -> Sums:
         """What it costs, by the names of COSTS."""
-        cost, zcdp = self.cost, self.zcdp
-        amounts = (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta)
-        return dict(zip(COSTS, amounts, strict=True))
+        return {name: self.sums[name] for name in COSTS}
 
     @cached_property
     def reach(self) -> Reach | None:

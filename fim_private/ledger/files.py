@@ -89,7 +89,8 @@ class FileBook(Book):
         self._connection.execute("DELETE FROM terms")
         self.begin(terms)
 
-    def _rows(self, first: int, last: int) -> Iterator[Row]:
+    def rows(self, first: int, last: int) -> Iterator[Row]:
+        """Return the entries with these numbers, as Book says."""
         return self._connection.execute(
             "SELECT number, record, hash FROM entries WHERE number BETWEEN ? AND ? ORDER BY number",
             (first, last),

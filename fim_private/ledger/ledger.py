@@ -24,7 +24,6 @@ from fim_private.ledger.chain import (
     Composition,
     Entry,
     Terms,
-    hashed,
     read,
     sums_written,
     verified_chain,
@@ -225,7 +224,7 @@ class Ledger:
     @property
     def left(self) -> Left:
         """What is left now, exactly."""
-        return self._balance().left
+        return self._balance().at().left
 
     @property
     def privacy_unit(self) -> str | None:
@@ -259,7 +258,7 @@ class Ledger:
         self._known = after
         self._remember()
         last = entries[-1]
-        left = after.left_at(last.reach)
+        left = after.at(last.reach).left
         period = None if last.reach is None else last.period
         self.charged = Charged(last.dataset, last.number, left, period, after.together)
         return self.charged
@@ -292,8 +291,8 @@ class Ledger:
             if before.request in requests:
                 raise LedgerError(
                     f"{shown(self.name)} was charged for the same request and {before.period} "
-                    f"before: entry {before.number:,} of {before.time[:10]}; use that release, or spend "
-                    f"again with {parameter('again')}"
+                    f"before: entry {before.number:,} of {before.time[:10]}; use that release, or "
+                    f"spend again with {parameter('again')}"
                 )
 
     def _opened(self, *, writes: bool = False) -> AbstractContextManager[Book]:
@@ -339,8 +338,8 @@ class Ledger:
             seen, first = nothing, None
             if not verify:
                 seen = max(notes, key=lambda note: note.entries)
-            if seen.entries:
-                first = Entry.read(str(book.entry(1)[0]))
+            for _, record, _ in book.rows(1, min(seen.entries, 1)):
+                first = Entry.read(record)
             rows = book.entries(after=seen.entries)
             before = Statement(self.name, terms, seen, first, form=book.form)
             self._known = before.after(verified_chain(rows, seen.entries, seen.hash))
@@ -355,15 +354,10 @@ class Ledger:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was
         seen.
         """
-
-        def is_there(number: int, hash: str) -> bool:
-            if not number:
-                return hash == terms.hash
-            record, stored = book.entry(number)
-            return hashed(str(record)) == stored == hash
-
-        same_first = seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
-        if not same_first or not is_there(seen.entries, seen.hash):
+        is_same = seen.terms == terms.hash
+        if seen.entries:
+            is_same &= book.holds(1, seen.first) and book.holds(seen.entries, seen.hash)
+        if not is_same:
             raise LedgerError(
                 f"{shown(self.name)} is not what it was when it was last used here "
                 f"({seen.entries:,} entries). An "
@@ -506,8 +500,8 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     earlier = before.terms.renewed or {}
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
-        return sums_written(before.spent)
-    sums = both({name: read(earlier.get(name, "1")) for name in SUMS}, before.spent)
+        return sums_written(before.at().spent)
+    sums = both({name: read(earlier.get(name, "1")) for name in SUMS}, before.at().spent)
     return {**sums_written(sums), "ledgers": str(1 + int(earlier.get("ledgers", "1")))}
 
 

@@ -131,7 +131,8 @@ class _TableBook(Book):
         self.query("UPDATE fim_private.ledgers SET name = $1 WHERE id = $2", aside.label, self._id)
         self.begin(terms)
 
-    def _rows(self, first: int, last: int) -> Iterator[Row]:
+    def rows(self, first: int, last: int) -> Iterator[Row]:
+        """Return the entries with these numbers, as Book says."""
         yield from self.query(
             "SELECT number, record, hash FROM fim_private.entries "
             "WHERE ledger = $1 AND number BETWEEN $2 AND $3 ORDER BY number",

@@ -50,6 +50,65 @@ _ALIKE = {
 }
 
 
+@dataclass(frozen=True)
+class Balance:
+    """What is spent of some units, and what is left.
+
+    Attributes:
+        spent: The most that was spent of any one of them, by the names of `accountant.SUMS`.
+        limits: What that may be, under each composition that may allow a release.
+        is_closed: Whether no composition holds any more, as the ledger was renewed.
+    """
+
+    spent: Sums
+    limits: Mapping[Composition, Sums]
+    is_closed: bool
+
+    @property
+    def room(self) -> dict[Composition, Sums]:
+        """How much of its sums is left under each composition that still holds.
+
+        One whose limit was exceeded holds no more, also for a release that would add nothing to
+        that sum (docs/privacy.md, Theorem 31).
+        """
+        room: dict[Composition, Sums] = {}
+        for composition, limit in self.limits.items():
+            left = {name: most - self.spent[name] for name, most in limit.items()}
+            if not self.is_closed and min(left.values()) >= 0:
+                room[composition] = left
+        return room
+
+    def times_left(self, cost: Sums) -> dict[Composition, Fraction]:
+        """Return how many times a cost fits in under each composition that still holds."""
+        return {name: times_fitting(left, cost) for name, left in self.room.items()}
+
+    @property
+    def roomiest(self) -> tuple[Composition, Fraction]:
+        """The composition of whose limit the largest share is left, and that share."""
+        shares = dict.fromkeys(self.limits, _NOTHING)
+        for composition, left in self.room.items():
+            shares[composition] = times_fitting(left, self.limits[composition])
+        return max(shares.items(), key=lambda share: share[1])
+
+    @property
+    def left(self) -> Left:
+        """What is left under the composition with the largest share left."""
+        composition, _ = self.roomiest
+        return self.left_under(composition)
+
+    def left_under(self, composition: Composition) -> Left:
+        """Return what is left under one composition; nothing if it holds no more.
+
+        A release that is known by ε alone is not for Gaussian privacy: its ε is that of zCDP.
+        """
+        room = self.room
+        left = room.get(composition, NO_SUMS)
+        if composition is Composition.BASIC:
+            return Left(left["epsilon"], left["delta"])
+        epsilon = root_below(2 * room.get(Composition.ZCDP, NO_SUMS)["rho"])
+        return Left(epsilon, left["zcdp_delta"], left["rho"])
+
+
 @dataclass(frozen=True, repr=False)
 class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
@@ -85,22 +144,17 @@ class Statement(Tabular):
         """Why it takes no charges, in words; nothing where it does."""
         return CLOSED_FORMS.get(self.form, "")
 
-    @property
-    def spent(self) -> Sums:
-        """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
-        return most_spent(self.seen.spent)
+    def at(self, reach: Reach | None = None) -> Balance:
+        """Return what is spent and left of the units that this reaches; None: of those with the
+        most spent.
+        """
+        spent = most_spent(self.seen.spent, reach)
+        return Balance(spent, self.terms.limits, self.form == CLOSED)
 
     @property
     def together(self) -> PrivacyCost:
         """The (ε, δ) that all releases so far spend of any one unit, at the δ of the terms."""
-        return self.spent_at()
-
-    def spent_at(self, at: Reach | None = None) -> PrivacyCost:
-        """Return the (ε, δ) that is spent of any one unit, at the δ of the terms.
-
-        at: of the units that this reaches; None for those with the most spent.
-        """
-        return smallest_cost(most_spent(self.seen.spent, at), self.terms.delta)
+        return smallest_cost(self.at().spent, self.terms.delta)
 
     @property
     def spent_of_user(self) -> PrivacyCost:
@@ -113,48 +167,6 @@ class Statement(Tabular):
     def promise(self) -> Terms:
         """The terms, with what they leave open as the first entry decided it."""
         return self.terms if self.first is None else self.terms.filled_from(self.first)
-
-    def room(self, at: Reach | None = None) -> dict[Composition, Sums]:
-        """Return how much of its sums is left under each composition that still holds.
-
-        One whose limit was exceeded holds no more, also for a release that would add nothing to
-        that sum (docs/privacy.md, Theorem 31). Once the ledger was renewed, none does.
-
-        at: what is left of the units that this reaches; None for those with the most spent.
-        """
-        if self.form == CLOSED:
-            return {}
-        spent = most_spent(self.seen.spent, at)
-        room: dict[Composition, Sums] = {}
-        for composition, limit in self.terms.limits.items():
-            left = {name: most - spent[name] for name, most in limit.items()}
-            if min(left.values()) >= 0:
-                room[composition] = left
-        return room
-
-    def roomiest(self, at: Reach | None = None) -> tuple[Composition, Fraction]:
-        """Return the composition of whose limit the largest share is left, and that share.
-
-        at: as in `room`.
-        """
-        limits = self.terms.limits
-        shares = dict.fromkeys(limits, _NOTHING)
-        for composition, left in self.room(at).items():
-            shares[composition] = times_fitting(left, limits[composition])
-        return max(shares.items(), key=lambda share: share[1])
-
-    def left_at(self, at: Reach | None = None) -> Left:
-        """Return what is left under the composition with the largest share left.
-
-        at: as in `room`.
-        """
-        composition, _ = self.roomiest(at)
-        return left_of(composition, self.room(at))
-
-    @property
-    def left(self) -> Left:
-        """What is left of the units with the most spent."""
-        return self.left_at()
 
     @property
     def periods(self) -> list[tuple[str, str, Reach]]:
@@ -196,17 +208,10 @@ class Statement(Tabular):
         reaches: list[Reach | None] = [at]
         if at is None and self.periods:
             reaches = [reach for _, _, reach in self.periods]
-        return min(max(self.more_under(reach).values()) for reach in reaches)
-
-    def more_under(self, at: Reach | None = None) -> dict[Composition, int]:
-        """Return how many more releases like the last fit under each composition.
-
-        at: as in `room`.
-        """
-        last, more = self.entries[-1].sums, dict.fromkeys(self.terms.limits, 0)
-        for composition, left in self.room(at).items():
-            more[composition] = int(times_fitting(left, last))
-        return more
+        last = self.entries[-1].sums
+        return min(
+            int(max(self.at(reach).times_left(last).values(), default=0)) for reach in reaches
+        )
 
     @property
     def outlook(self) -> str | None:
@@ -311,17 +316,17 @@ class Statement(Tabular):
 
     def _check_limit(self, charge: Entry) -> None:
         """Raise LedgerError for a release that costs more than is left."""
-        room, cost = self.room(charge.reach), charge.sums
-        times = {name: times_fitting(left, cost) for name, left in room.items()}
+        balance, cost = self.at(charge.reach), charge.sums
+        times = balance.times_left(cost)
         if max(times.values(), default=_NOTHING) >= 1:
             return
         where = ""
         if charge.reach is not None:
             where = f" in {charge.period}"
         # The composition that comes nearest to allowing it; one that has ended comes last.
-        nearest = max(self.terms.limits, key=lambda name: times.get(name, -1))
-        loss, delta, *_ = self.terms.limits[nearest]
-        left = room.get(nearest, NO_SUMS)
+        nearest = max(balance.limits, key=lambda name: times.get(name, -1))
+        loss, delta, *_ = balance.limits[nearest]
+        left = balance.room.get(nearest, NO_SUMS)
         remaining = "nothing is left"
         advice = f"no more can be released of this data{where}"
         if left[loss]:
@@ -397,7 +402,7 @@ class Statement(Tabular):
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
         up.
         """
-        room = self.room()
+        balance = self.at()
         return {
             "schema": SCHEMA,
             "dataset": self.promise.dataset,
@@ -407,8 +412,8 @@ class Statement(Tabular):
             "protected": self.protected,
             "composition": str(self.terms.composition),
             "limit": {name: rounded_down(value) for name, value in self.terms.amounts.items()},
-            "spent": _rounded_up(self.spent),
-            "left": {str(name): left_of(name, room).to_dict() for name in self.terms.limits},
+            "spent": _rounded_up(balance.spent),
+            "left": {str(name): balance.left_under(name).to_dict() for name in balance.limits},
             "together": self.together.to_dict(),
             "per": None,
             **plain_promise(self.terms.per),
@@ -417,8 +422,8 @@ class Statement(Tabular):
                 {
                     "period": period,
                     "time": column,
-                    "spent": _rounded_up(most_spent(self.seen.spent, reach)),
-                    "left": self.left_at(reach).to_dict(),
+                    "spent": _rounded_up(self.at(reach).spent),
+                    "left": self.at(reach).left.to_dict(),
                     "more_like_last": self.more_like_last(reach),
                 }
                 for period, column, reach in self.periods
@@ -442,7 +447,7 @@ class Statement(Tabular):
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""
-        left = f"Left: {self.left.in_words}."
+        left = f"Left: {self.at().left.in_words}."
         notes = [left, self.protected, self.repeatable, *self.notes]
         if self.outlook is not None:
             notes.append(self.outlook)
@@ -451,18 +456,6 @@ class Statement(Tabular):
 
     def __repr__(self) -> str:
         return self.table().text()
-
-
-def left_of(composition: Composition, room: Mapping[Composition, Sums]) -> Left:
-    """Return what is left under one composition; nothing if it holds no more.
-
-    A release that is known by ε alone is not for Gaussian privacy: its ε is that of zCDP.
-    """
-    left = room.get(composition, NO_SUMS)
-    if composition is Composition.BASIC:
-        return Left(left["epsilon"], left["delta"])
-    epsilon = root_below(2 * room.get(Composition.ZCDP, NO_SUMS)["rho"])
-    return Left(epsilon, left["zcdp_delta"], left["rho"])
 
 
 def _rounded_up(sums: Sums) -> dict[str, float]:

@@ -368,24 +368,31 @@ class Statement(Tabular):
             who += f" of one {in_words(self.terms.per)}"
         if self.seen.unit_columns is not None:
             who += f" (named by {_listed(self.seen.unit_columns)})"
-        parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
-        alike = " and ".join(words for name, words in _ALIKE.items() if name in parameters)
-        if relation == Neighbors.REPLACE_ONE and alike:
-            relation += f": replacing it by any other that {alike}"
-        if "items_are_public" in parameters:
-            relation += ", among data with the same list of items"
-        sentence = f"It is about {who}, under {relation}."
+        sentence = f"It is about {who}, under {relation}{self._in_common(relation)}."
         per = self.terms.per
         if per is not None and is_of_weeks(per):
             sentence += f" A week belongs to the {in_words(per)} of its Thursday."
         return sentence
+
+    def _in_common(self, relation: str) -> str:
+        """Return what neighbours have in common under a relation, to end a clause with."""
+        in_common = ""
+        parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
+        alike = " and ".join(words for name, words in _ALIKE.items() if name in parameters)
+        if relation == Neighbors.REPLACE_ONE and alike:
+            in_common = f": replacing it by any other that {alike}"
+        if "items_are_public" in parameters:
+            in_common += ", among data with the same list of items"
+        return in_common
 
     @property
     def repeatable(self) -> str:
         """What all releases together promise, in a sentence that a person can repeat."""
         epsilon, delta = map(least_in_words, (self.terms.epsilon, self.terms.delta))
         growth = growth_bound(self.terms.epsilon)
-        factor = f"e^{epsilon}" if growth is None else rounded_up(growth, 3)
+        factor = f"e^{epsilon}"
+        if growth is not None:
+            factor = rounded_up(growth, 3)
         return (
             f"In other words: {self._who} changes the probability of whatever all releases say "
             f"together by a factor of at most {factor}, up to an added {delta}."

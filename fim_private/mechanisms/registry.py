@@ -211,14 +211,14 @@ REGISTRY = (
 MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
-def spec_named(name: str, *others: str) -> MechanismSpec:
-    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, the
-    others first.
+def spec_named(name: str, *before: str) -> MechanismSpec:
+    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, those
+    before first.
     """
     if isinstance(name, str) and name in MECHANISMS:
         return MECHANISMS[name]
     raise ParameterError(
-        f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not "
+        f"{parameter('mechanism')} must be one of {', '.join([*before, *MECHANISMS])}, not "
         f"{shown(name)}"
     )
 

@@ -251,8 +251,8 @@ def _share_of_items(run: Levelwise, shop: Shop, top: Top, listed: int) -> float:
     need = NormalDist().inv_cdf(1 - min(most / listed, 0.5)) * math.sqrt(variance)
     if run.items_delta is not None:
         need = item_threshold(variance, run.items_delta, run.recipe.own_items) / GRID
-    others = shop.supports(1, np.array([float(most)]))
-    least = np.maximum(need * math.sqrt(shop.items) / _MEAN_WEIGHT, others)
+    rivals = shop.supports(1, np.array([float(most)]))
+    least = np.maximum(need * math.sqrt(shop.items) / _MEAN_WEIGHT, rivals)
     return float(_normal(np.log(top.rarest_items / least) / _WEIGHT_SPREAD).mean())
 
 

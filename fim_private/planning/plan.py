@@ -384,8 +384,8 @@ class Plan(TabularPlan):
             f"{chance} probability once {needed} have it"
         )
         if best.required_margin is not None:
-            others = "the others" if best.top == 1 else "those left out"
-            reason += f" and it leads {others} by {best.required_margin:,}"
+            rivals = "the others" if best.top == 1 else "those left out"
+            reason += f" and it leads {rivals} by {best.required_margin:,}"
         if best.top == 1 and best.required_margin_tied is None and best.step is None:
             reason += ". If several lead together, none is found"
         return f"{reason}."

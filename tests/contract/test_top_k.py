@@ -30,7 +30,7 @@ def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> 
     spectrum = SupportSpectrum.from_supports([9000, 8000, 7000, 1])
     for mechanism in (Distance(1.0, 1e-6), LargeMargin(1.0, 1e-6)):
         picks = TopK(mechanism, 3).select(spectrum, Randomness.seeded(1))
-        assert [pick.level for pick in picks] == [9000, 8000, 7000]
+        assert picks == [9000, 8000, 7000]
 
 
 def test_the_unnamed_outcome_ends_the_picks() -> None:
@@ -38,7 +38,7 @@ def test_the_unnamed_outcome_ends_the_picks() -> None:
     picks = TopK(mechanism, 5).select(
         SupportSpectrum.from_supports([500, 400]), Randomness.seeded(1)
     )
-    assert [pick.level for pick in picks] == [500, 400, 0]
+    assert picks == [500, 400, 0]
 
 
 def planned(mechanism: str, **more: Any) -> ReleasePlan:

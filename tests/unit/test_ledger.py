@@ -638,7 +638,7 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
-    assert said.left.epsilon == 0
+    assert said.at().left.epsilon == 0
     assert said.more_like_last() == 0
     shown = " ".join(render_statement(said, Screen()).split())
     assert "It was renewed, and takes no more charges: they go to the ledger that followed" in shown

@@ -1,7 +1,7 @@
 """Selection by exponential weights: the exponential mechanism, choosing, and limited-domain."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +14,7 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Floats, Randomness, choose_level
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
-    Checked,
+    Mechanism,
     OutcomeDistribution,
     PublicParameters,
     PurelyPrivate,
@@ -84,7 +84,7 @@ def _distances(candidates: list[Candidate]) -> list[int]:
     return [highest - candidate.support for candidate in candidates]
 
 
-class ExponentialWeights(Checked, ABC):
+class ExponentialWeights(Mechanism):
     """A mechanism that chooses once among its candidates.
 
     A candidate is chosen with probability ∝ multiplicity * exp(rate * support).

@@ -106,15 +106,10 @@ class FilePlace(Place):
 
     path: Path
 
-    @property
-    def label(self) -> str:
-        """Its name in its folder."""
-        return self.path.name
-
     def beside(self, number: int) -> "FilePlace":
         """Return the place with a number behind its name."""
         path = self.path.with_name(f"{self.path.name}.{number}")
-        return FilePlace(str(path), path)
+        return FilePlace(str(path), path.name, path)
 
     def exists(self) -> bool:
         """Return whether there is a file."""

@@ -398,12 +398,13 @@ def _place(path: FilePath) -> Place:
     if re.match("postgres(ql)?://", name):
         return TablePlace.of(name)
     try:
-        return FilePlace(name, Path(name).expanduser().resolve())
+        path = Path(name).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):
         raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
             "such a name; name another"
         ) from None
+    return FilePlace(name, path.name, path)
 
 
 def _chosen(composition: str | None, delta: Fraction, rho: object) -> Composition:

@@ -149,34 +149,25 @@ class _TableBook(Book):
 
 @dataclass(frozen=True)
 class TablePlace(Place):
-    """Where a ledger is in PostgreSQL, or may be.
-
-    address: of the database, with its secrets. ledger: its name there.
-    """
+    """Where a ledger is in PostgreSQL, or may be. address: of the database, with its secrets."""
 
     address: str = field(repr=False)
-    ledger: str
 
     @classmethod
     def of(cls, text: str) -> Self:
         """Return the place that postgresql://host/database#name names. Raises LedgerError."""
-        address, mark, ledger = text.rpartition("#")
-        if not mark or not re.fullmatch(_NAME, ledger):
+        address, mark, label = text.rpartition("#")
+        if not mark or not re.fullmatch(_NAME, label):
             raise NoLedgerError(
                 f"the ledger {shown(shown_source(text))} needs a name behind its database, of "
                 "letters, digits, points, - and _, as in postgresql://host/shop#sales"
             )
         database, _, _ = shown_source(address).partition("?")
-        return cls(f"{database}#{ledger}", address, ledger)
-
-    @property
-    def label(self) -> str:
-        """Its name in the database."""
-        return self.ledger
+        return cls(f"{database}#{label}", label, address)
 
     def beside(self, number: int) -> "TablePlace":
         """Return the place in the same database with a number behind its name."""
-        return self.of(f"{self.address}#{self.ledger}.{number}")
+        return self.of(f"{self.address}#{self.label}.{number}")
 
     def exists(self) -> bool:
         """Return whether the database has a ledger of that name."""
@@ -226,7 +217,7 @@ class TablePlace(Place):
             raise LedgerError(str(error)) from None
         try:
             with closing(connection):
-                book = _TableBook(connection, self.ledger)
+                book = _TableBook(connection, self.label)
                 book.query(begin)
                 book.query(_SETTINGS, f"{PATIENCE * 1000:.0f}")
                 number = None

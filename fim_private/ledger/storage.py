@@ -105,14 +105,15 @@ class Book(ABC):
 
 @dataclass(frozen=True)
 class Place(ABC):
-    """Where a ledger is, or may be. name: as messages show it."""
+    """Where a ledger is, or may be.
+
+    Attributes:
+        name: As messages show it.
+        label: Its name among the ledgers beside it.
+    """
 
     name: str
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Its name among the ledgers beside it."""
+    label: str
 
     @abstractmethod
     def beside(self, number: int) -> "Place":

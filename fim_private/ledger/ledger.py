@@ -427,28 +427,26 @@ def _with_limits(terms: Terms, budget: PrivacyBudget) -> Terms:
     One composition alone has all of δ: half is for revealing what only one unit has, and the rest
     converts ρ (docs/privacy.md, Theorem 18).
     """
-    delta = budget.delta
+    names_delta = budget.delta / 2
+    epsilon = Fraction(budget.cost(names_delta, normal=False).epsilon)
+    terms = replace(terms, epsilon=epsilon)
     if terms.composition is Composition.BASIC:
-        return replace(terms, epsilon=budget.loss)
+        return terms
     if terms.composition is Composition.ANY:
         # The parts of δ add up to all of it (docs/privacy.md, Theorem 31). What names items is the
         # same for two of the compositions.
-        tenth = delta / 10
+        tenth = budget.delta / 10
         return replace(
             terms,
-            epsilon=budget.loss,
-            rho=zcdp_rho(budget.loss, tenth),
+            rho=zcdp_rho(epsilon, tenth),
             zcdp_delta=4 * tenth,
             basic_delta=3 * tenth,
-            gaussian_rho=gdp_mu(budget.loss, 2 * tenth) ** 2 / 2,
+            gaussian_rho=gdp_mu(epsilon, 2 * tenth) ** 2 / 2,
         )
-    names_delta = delta / 2
     terms = replace(terms, zcdp_delta=names_delta)
     if terms.composition is Composition.GAUSSIAN:
-        gaussian_rho = budget.mu_squared_for_steps(names_delta) / 2
-        return replace(terms, epsilon=budget.loss, gaussian_rho=gaussian_rho)
-    epsilon = budget.cost(names_delta, normal=False).epsilon
-    return replace(terms, epsilon=Fraction(epsilon), rho=budget.rho_for_steps(names_delta))
+        return replace(terms, gaussian_rho=budget.mu_squared_for_steps(names_delta) / 2)
+    return replace(terms, rho=budget.rho_for_steps(names_delta))
 
 
 def _check_choices(

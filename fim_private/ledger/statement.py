@@ -32,7 +32,7 @@ from fim_private.errors import LedgerError, parameter, shown
 from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms
 from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
 from fim_private.ledger.witness import LastSeen
-from fim_private.periods import Period, first_day, in_words, is_of_weeks, period_at, plain_promise
+from fim_private.periods import Period, in_words, is_of_weeks, plain_promise
 
 _NOTHING = Fraction(0)
 _COMPOSED = {
@@ -188,15 +188,11 @@ class Statement(Tabular):
         if per is None:
             return [(name, reach) for name, _, reach in self.periods]
         units = {
-            (partition, number)
+            (unit.name, (partition, unit.first, unit.last))
             for _, _, (partition, first, last) in self.periods
-            for number in Period("", first, last, per).stretches(per)
+            for unit in Period("", first, last, per).within(per)
         }
-        stretches = []
-        for partition, number in sorted(units, key=lambda unit: unit[1]):
-            period = period_at(per, first_day(per, number))
-            stretches.append((period.name, (partition, period.first, period.last)))
-        return stretches
+        return sorted(units, key=lambda unit: unit[1][1:])
 
     def more_like_last(self, at: Reach | None = None) -> int | None:
         """Return how many more releases like the last fit; None before the first.

@@ -583,12 +583,11 @@ def choose_level(
     uniform = UniformReal(randomness)
     bits = 96 + sum(multiplicities).bit_length()
     while True:
-        decays = {
-            distance: exp_bounds(rate.numerator * distance, rate.denominator, bits)
-            for distance in {*distances}
-        }
-        weights = [(m, decays[d]) for m, d in zip(multiplicities, distances, strict=True)]
-        lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
+        decays = [exp_bounds(rate.numerator * d, rate.denominator, bits) for d in distances]
+        lower, upper = (
+            [*accumulate(m * decay[side] for m, decay in zip(multiplicities, decays, strict=True))]
+            for side in (0, 1)
+        )
         digits = uniform.digits(bits)
         target_lower = digits * lower[-1] >> bits
         target_upper = ((digits + 1) * upper[-1] >> bits) + 1

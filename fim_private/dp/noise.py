@@ -24,6 +24,7 @@ from fim_private.dp.bounds import (
     DOWN,
     LEAST_BOUND,
     UP,
+    Bounds,
     exp_bounds,
     least_integer,
     normal_tail,
@@ -583,11 +584,9 @@ def choose_level(
     uniform = UniformReal(randomness)
     bits = 96 + sum(multiplicities).bit_length()
     while True:
-        decays = [exp_bounds(rate.numerator * d, rate.denominator, bits) for d in distances]
-        lower, upper = (
-            [*accumulate(m * decay[side] for m, decay in zip(multiplicities, decays, strict=True))]
-            for side in (0, 1)
-        )
+        decays = _decays(distances, rate, bits)
+        weights = [(m, decays[d]) for m, d in zip(multiplicities, distances, strict=True)]
+        lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
         digits = uniform.digits(bits)
         target_lower = digits * lower[-1] >> bits
         target_upper = ((digits + 1) * upper[-1] >> bits) + 1
@@ -595,3 +594,19 @@ def choose_level(
         if chosen < len(lower) and target_upper <= lower[chosen]:
             return chosen
         bits *= 2
+
+
+def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> dict[int, Bounds]:
+    """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since
+    gaps repeat.
+    """
+    decays = {}
+    before, lower, upper = 0, 1 << bits, 1 << bits
+    for distance in sorted(set(distances)):
+        if distance and upper > 1:
+            gap = rate.numerator * (distance - before)
+            low, high = exp_bounds(gap, rate.denominator, bits)
+            lower, upper = lower * low >> bits, (upper * high >> bits) + 1
+        before = distance
+        decays[distance] = lower, upper
+    return decays

@@ -290,9 +290,7 @@ def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
         return ()
     from fim_private.output.ledgers import budget_in_words
 
-    opened = [ledger for ledger in _ledgers if ledger.name == path]
-    ledger = opened[0] if opened else fim.Ledger(path)
-    statement = ledger.statement()
+    statement = fim.Ledger(path).statement()
     charged = release.charged
     places = {(entry.dataset, entry.number) for entry in statement.entries}
     if charged is None or (charged.dataset, charged.entry) not in places:

@@ -5,8 +5,8 @@ Each part is run from the root of the project as `python -m MODULE`; `make bench
 benchmark-speed` and `make benchmark-counting` run them all. Folders import those above them in this
 list:
 
-frame     What all share: a study's tasks, cache, tables and figures, its command line, and the
-          data.
+frame     What all share: a study's tasks, cache and tables, its command line, the figures, and
+          the data.
 peers     The mechanisms of others: PrivBasis, and OpenDP's stability histogram.
 utility   Studies: every mechanism and peer on every data set; what is missed as baskets are more,
           and longer.
@@ -17,6 +17,7 @@ counting  Speed: counting against every other tool, reading, whole commands. Nee
 tuning    What the study of validation is made of.
 validation  A study: parameters chosen privately, in the ways of Chaudhuri and Vinterbo (2013) and
             since.
-page      Writes docs/data from the JSON of the studies, and docs/benchmarks.md from docs/data.
+page      Writes docs/data from the JSON of the studies; docs/benchmarks.md and the figures from
+          docs/data.
 findings  The text of docs/benchmarks.md and docs/counting.md, with marks for what the tables say.
 """

@@ -1,4 +1,4 @@
-"""docs/data from the JSON of the studies, and docs/benchmarks.md from docs/data.
+"""docs/data from the JSON of the studies; docs/benchmarks.md and the figures from docs/data.
 
     python -m benchmarks.page --results build/benchmarks [--only customers,warehouse]
     python -m benchmarks.page --from-tables
@@ -16,9 +16,10 @@ from pathlib import Path
 
 from benchmarks import validation
 from benchmarks.frame.command_line import OneLineParser
+from benchmarks.frame.figures import draw_figures
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT
 from benchmarks.frame.published import circumstances, fill_page, publish
-from benchmarks.frame.study import Section, Study, draw_figure, left_out, read
+from benchmarks.frame.study import Section, Study, left_out, read
 from benchmarks.learning import interior_point, learners
 from benchmarks.paper import corollary1, pac_learning
 from benchmarks.paper import worked_examples as examples
@@ -82,7 +83,7 @@ def parse() -> argparse.Namespace:
         dest="only",
         action="store_const",
         const=[],
-        help=("take no results: write the pages anew from the tables that there are"),
+        help=("take no results: write pages and figures anew from the tables that there are"),
     )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
@@ -115,14 +116,13 @@ def main() -> None:
         raise SystemExit(2)
     data = options.docs / "data"
     if options.only is None:
-        verdicts = Section("Claims", "What was checked of each claim.", None, (claims(results),))
+        verdicts = Section("Claims", "What was checked of each claim.", (claims(results),))
         publish(data, {"study": "paper", "question": "The paper's claims"}, [verdicts])
     for study in taken:
         run = results[study.name]
         publish(data, circumstances(study.name, run, left_out(run)), study.sections(run))
-        if not options.no_figures:
-            for name, figure in study.figures.items():
-                draw_figure(study, name, figure, run, options.docs / "figures")
+    if not options.no_figures:
+        draw_figures(options.docs)
     if not options.quick:  # the small setting has no findings
         for name in PAGES:
             fill_page(name, options.docs)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import tuning as data
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.tuning import (
     CONTROL,
@@ -238,7 +237,7 @@ def _grid(results: Results, grid: str) -> Section:
     comparison = Table(
         ("better", *(f"{one} against {other}" for one, other in _PAIRS)), tuple(compared)
     )
-    return Section(_GRID_TITLES[grid], reading, _FIGURE_NAMES[grid], (comparison, *tables))
+    return Section(_GRID_TITLES[grid], reading, (comparison, *tables))
 
 
 def _told(pair: tuple[str, str], signs: Counter[int]) -> str:
@@ -249,41 +248,8 @@ def _counted(wins: Counter[str]) -> str:
     return ", ".join(f"{way} {times}" for way, times in wins.most_common())
 
 
-_STYLES: dict[str, Any] = {
-    way: {"color": COLOURS[i], "marker": MARKS[i], "ms": 4} for i, way in enumerate(WAYS)
-}
-_STYLES[CONTROL] = {"color": "0.4", "ls": ":"}
-_FIGURE_NAMES = {"λ of the paper": "paper", "geometric λ": "geometric", "30 steps": "short"}
-
-
-def _paint(grid: str) -> Any:
-    def paint(figure: Any, results: Results) -> None:
-        found = [setting for setting in settings(results) if setting[2] == grid]
-        panels = figure.subplots(max(len(found), 1), 2, squeeze=False)
-        for line, (name, scaling, _, folds) in zip(panels, found, strict=False):
-            for measure, panel in zip(_WORDS, line, strict=False):
-                for way in WAYS:
-                    values = means(folds, way, measure).mean(axis=0)
-                    panel.plot(
-                        [float(alpha) for alpha in ALPHAS], values, label=way, **_STYLES[way]
-                    )
-                panel.set(
-                    xscale="log",
-                    xlabel="α",
-                    xticks=[float(alpha) for alpha in ALPHAS],
-                    xticklabels=ALPHAS,
-                )
-                panel.minorticks_off()
-                panel.set(ylabel=_WORDS[measure], title=f"{name}, {scaling}")
-        if found:
-            legend_below(figure, panels[0, :1], 3)
-
-    return paint
-
-
 QUESTION = "Choosing a parameter privately: what does validation cost, and who does it for less?"
-FIGURES = {name: Figure(_paint(grid), 6.5) for grid, name in _FIGURE_NAMES.items()}
-STUDY = Study("validation", "benchmarks.validation", QUESTION, tasks, sections, FIGURES, workers=1)
+STUDY = Study("validation", "benchmarks.validation", QUESTION, tasks, sections, workers=1)
 
 if __name__ == "__main__":
     main(STUDY)

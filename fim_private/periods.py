@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PERIODS_A_YEAR = {"day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
+_MOST_A_YEAR = PERIODS_A_YEAR | {"day": 366, "week": 53}
 KINDS = tuple(PERIODS_A_YEAR)
 # The longer kinds are of whole weeks, too: each week belongs to the month, quarter or year of its
 # Thursday, as ISO 8601 has it for years.
@@ -84,8 +85,8 @@ class Period:
             period = period_at(kind, day)
             if period.first < self.first or period.last > self.last:
                 raise ParameterError(
-                    f"{parameter('periods')} {self.name} is no number of whole {kind}s: "
-                    f"{period.name} is cut; name its ends as {kind}s"
+                    f"{parameter('periods')} {self.name} is no number of whole {period.kind}s: "
+                    f"{period.name} is cut; name its ends as {period.kind}s"
                 )
             yield period
             day = period.last + 1
@@ -112,6 +113,11 @@ def in_words(kind: str) -> str:
     if kind in _LONGER:
         return f"calendar {kind}"
     return kind.removesuffix(_OF_WEEKS)
+
+
+def most_a_year(kind: str) -> int:
+    """Return how many periods of a kind a year has at most, by the calendar or of whole weeks."""
+    return _MOST_A_YEAR[in_words(kind).split()[-1]]
 
 
 def kind_of_promise(per: str, *, whole_weeks: bool) -> str:

@@ -59,6 +59,8 @@ often than chance is sure, and how many more rules are left out.
   keep to, and what else may add up: `rho` and `zcdp_delta`, with `basic_delta` and `gaussian_rho` where these apply.
 - `spent`, with `epsilon`, `delta`, `rho`, `zcdp_delta` and `other_noise`, the number of releases whose noise is not all
   normal. `left`, under each composition that may allow a release, as in a release; zeros under one that has ended.
+- `together`, the `epsilon` that all releases spend of one unit at the `delta` of the ledger. `of_user`, with `per`: what
+  a user spends who buys in all periods; else null.
 - `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`. It
   is how many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without
   entries.

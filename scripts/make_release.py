@@ -9,8 +9,9 @@ CITATION.cff, and the links of the README. Without an address those links become
 Each archive is looked into for what has to be in it and what must not. Then the wheel is installed
 on every Python that is here, and with the lowest dependencies; the source distribution with a
 compiler, and with one that fails. Each has to mine the corner shop from outside this repository,
-counting with the compiled kernel, or with numpy where there was no compiler. The README is rendered
-as PyPI does, into build/README.html. Needs build, readme-renderer, twine, uv, and a network.
+counting with the compiled kernel, or with numpy where there was no compiler. In one environment all
+of the README runs from top to bottom. It is rendered as PyPI does, into build/README.html. Needs
+build, readme-renderer, twine, uv, and a network.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ SHIPPED = [
 BUILT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.c")
 ADDRESS = re.compile(r"https://[\w.-]+/[\w./-]*\w")
 LINK = re.compile(r"(?P<picture>!?)\[(?P<words>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+BLOCK = re.compile(
+    r"^```(?P<language>sh|console|python)\n(?P<lines>.*?)^```$", re.DOTALL | re.MULTILINE
+)
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
 KERNELS = [
@@ -95,6 +99,7 @@ class Installation:
         variables: What is added to the environment.
         python: The Python of the new environment.
         lowest: Whether the dependencies are the lowest that are allowed.
+        readme: Whether all that the README shows is run there, too.
     """
 
     archive: Path
@@ -103,6 +108,7 @@ class Installation:
     variables: Mapping[str, str] = field(default_factory=lambda: NO_COMPILER)
     python: str = sys.executable
     lowest: bool = False
+    readme: bool = False
 
 
 def main() -> None:
@@ -139,7 +145,7 @@ def installations(source: Path, wheel: Path, compiler: bool) -> list[Installatio
         )
     counter = "compiled" if compiler else "numpy"
     ways = [
-        Installation(wheel, "without a compiler", counter),
+        Installation(wheel, "without a compiler", counter, readme=True),
         Installation(source, "without a compiler", "numpy"),
     ]
     if compiler:
@@ -340,6 +346,37 @@ def check_install(installation: Installation) -> None:
         if "semi-skimmed milk" not in page.read_text(encoding="utf-8"):
             raise SystemExit(f"{archive.name}, {how}, makes a page without {FOUND}")
         print(f"{archive.name}, {how}: the {installation.counter} counter finds {FOUND}.")
+        if installation.readme:
+            check_readme(folder, programs)
+
+
+def check_readme(folder: Path, programs: Path) -> None:
+    """Run what the README shows, in its order, in a folder with the data sets and nothing else."""
+    shutil.copytree(ROOT / "datasets", folder / "datasets")
+    script = commands_of((ROOT / "README.md").read_text(encoding="utf-8"))
+    variables = {
+        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
+        "XDG_STATE_HOME": str(folder),  # where a ledger notes what it last saw
+    }
+    run(["bash", "-euxo", "pipefail", "-c", script], folder, variables)
+    print("README.md runs there from top to bottom.")
+
+
+def commands_of(text: str) -> str:
+    """Return the commands and the Python of Markdown as one script. The targets of make need a
+    clone, and are left to .ci/run.
+    """
+    parts = []
+    for block in BLOCK.finditer(text):
+        lines = block["lines"].splitlines()
+        match block["language"]:
+            case "python":
+                parts += ["python - <<'END'", *lines, "END"]
+            case "console":
+                parts += [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+            case _:
+                parts += [line for line in lines if not line.startswith("make ")]
+    return "\n".join(parts)
 
 
 def run(command: list[str], folder: Path, variables: Mapping[str, str] | None = None) -> str:

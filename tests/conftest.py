@@ -38,11 +38,7 @@ CASES, MOST_CASES = 1, 3
 
 # In make test-all a worker runs whole files, so that what a file shares is made once: first those
 # that take longest.
-LONGEST = (
-    "tests/services/test_spark.py",
-    "tests/cli/test_studies.py",
-    "tests/services/test_warehouse.py",
-)
+LONGEST = ("tests/services/test_spark", "tests/cli/test_studies", "tests/services/test_warehouse")
 
 # Not to be imported where only the extra test is installed. The tests in them are marked full.
 _NEEDS = {"unit/test_opendp.py": "opendp", "services/test_warehouse.py": "ibis"}

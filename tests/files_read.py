@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from sources import ANY_ROWS, WRITERS, Item, baskets_of
 
-from fim_private.errors import DataError, FimPrivateError
+from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
@@ -33,9 +33,7 @@ def in_every_form(rows: Sequence[tuple[str, str, str]], folder: Path) -> Iterato
         yield WRITERS[name](table, folder)
 
 
-def refused(
-    source: Any, *parts: str, error: type[FimPrivateError] = DataError, **options: Any
-) -> str:
+def refused(source: Any, *parts: str, error: type[Exception] = DataError, **options: Any) -> str:
     """What the one line says with which a source is refused."""
     with pytest.raises(error) as caught:
         read_transactions(source, **options)

@@ -36,9 +36,7 @@ def named(supports: tuple[int, ...], universe_size: int | None) -> dict[str, int
     return {f"i{place}": support for place, support in enumerate((*supports, *[0] * zeros))}
 
 
-def by_level(
-    shares: Mapping[str | None, Decimal], counts: Mapping[str, int]
-) -> dict[int | None, Decimal]:
+def by_level(shares: Mapping[Any, Decimal], counts: Mapping[str, int]) -> dict[Any, Decimal]:
     """A law of named itemsets, added up level by level."""
     levels: dict[int | None, Decimal] = {None: shares[None]}
     for name, support in counts.items():
@@ -58,9 +56,8 @@ def slow(
     wrong, neighbors = exact(round(float(epsilon) * factor, 6)), str(mechanism.neighbors)
     known: Any = {"neighbors": neighbors, "universe_size": universe_size}
     if isinstance(mechanism, fim.LargeMargin):
-        right = oracles.integer_thresholds(
-            epsilon, delta, range(1, 1 + (universe_size or mechanism.max_rank))
-        )
+        ranks = range(1, 1 + (universe_size or mechanism.max_rank))
+        right = oracles.integer_thresholds(epsilon, delta, ranks)
         levels, abstain = oracles.large_margin_distribution(
             supports,
             wrong,
@@ -83,10 +80,7 @@ def slow(
 
 
 def exact_law(
-    mechanism: Any,
-    counts: Mapping[str, int],
-    universe_size: int | None,
-    noise_factor: Fraction = Fraction(1),
+    mechanism: Any, counts: Mapping[str, int], universe_size: Any, noise_factor: Any = Fraction(1)
 ) -> selection_oracles.Law:
     """The law of a mechanism that selection_oracles defines, over named itemsets."""
     known: Any = {"neighbors": str(mechanism.neighbors), "universe_size": universe_size}
@@ -137,13 +131,9 @@ def selections(neighbors: str) -> list[Case]:
     near, lead = (6 * twice, 5 * twice, 5 * twice, 3), 12 * twice
     cases = []
     for size in (9, 20):
-        for name, make in (
-            ("permute-and-flip", fim.PermuteAndFlip),
-            ("max-of-laplaces", fim.MaxOfLaplaces),
-        ):
-            cases.append(
-                Case(f"{name} {size}{of}, known universe", make(1.0, neighbors), near, size)
-            )
+        makers: Any = {"permute-and-flip": fim.PermuteAndFlip, "max-of-laplaces": fim.MaxOfLaplaces}
+        for name, make in makers.items():
+            cases.append(Case(f"{name} {size}{of}, known universe", make(1, neighbors), near, size))
 
     def limited(*caps: int) -> Mechanism:
         return fim.LimitedDomain(1.0, 1e-3, neighbors, *caps)
@@ -170,9 +160,7 @@ def selections(neighbors: str) -> list[Case]:
     return cases
 
 
-def large_margin(
-    epsilon: float = 1.0, delta: float = 1e-6, max_rank: int = 10_000
-) -> fim.LargeMargin:
+def large_margin(epsilon: float = 1, delta: float = 1e-6, max_rank: int = 10**4) -> fim.LargeMargin:
     return fim.LargeMargin(epsilon, delta, max_rank=max_rank)
 
 
@@ -199,9 +187,5 @@ CASES: list[Case] = [
     Case("exponential zeros win half", fim.Exponential(1.0, "replace-one"), (277, 250), 10**60),
     Case("exponential no zeros left", fim.Exponential(0.7), (5, 4, 4), 3),
     Case("named-exponential", NamedExponential(1.0, 1e-4, 10**8), (60, 59, 50)),
-    Case(
-        "named-exponential, add-remove",
-        NamedExponential(1.0, 1e-4, 10**8, "add-remove"),
-        (30, 29, 2),
-    ),
+    Case("named, add-remove", NamedExponential(1.0, 1e-4, 10**8, "add-remove"), (30, 29, 2)),
 ]

@@ -14,9 +14,7 @@ from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
 
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
+needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler")
 
 
 class Chooses(Randomness):

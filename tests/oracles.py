@@ -33,6 +33,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Neighbors: TypeAlias = Literal["add-remove", "replace-one"]
 Key = TypeVar("Key", bound=Hashable)
+Law: TypeAlias = Mapping[Key, float]
 
 DIGITS = 200
 """Decimal digits carried wherever rounding up, or a universe of 10**60, needs more than a float."""
@@ -91,9 +92,8 @@ def _root_two_pi() -> Decimal:
 
         def arctan_of_inverse(n: int) -> Decimal:
             terms = range(DIGITS)  # of which each is less than 1/25 of the one before
-            return sum(
-                ((-1) ** k / Decimal((2 * k + 1) * n ** (2 * k + 1)) for k in terms), Decimal(0)
-            )
+            powers = ((k, Decimal((2 * k + 1) * n ** (2 * k + 1))) for k in terms)
+            return sum(((-1) ** k / power for k, power in powers), Decimal(0))
 
         return (2 * (16 * arctan_of_inverse(5) - 4 * arctan_of_inverse(239))).sqrt()
 
@@ -280,9 +280,7 @@ def brute_force_supports(baskets: Iterable[Iterable[Item]], size: int) -> Counte
     return brute_force_user_supports(([basket] for basket in baskets), size)
 
 
-def brute_force_user_supports(
-    users: Iterable[Iterable[Iterable[Item]]], size: int
-) -> Counter[Itemset]:
+def brute_force_user_supports(users: Iterable[Iterable[Any]], size: int) -> Counter[Itemset]:
     """Number of users with a basket that contains the itemset; integers come before strings."""
     result: Counter[Itemset] = Counter()
     for baskets in users:
@@ -306,9 +304,7 @@ def spectrum_of(supports: Mapping[Key, int] | Iterable[int]) -> list[tuple[int, 
 def hockey_stick(p: Mapping[Key, float], q: Mapping[Key, float], epsilon: Real) -> float:
     """The least delta with P(S) <= e^epsilon Q(S) + delta for every S: of (p, q), not of (q, p)."""
     factor = math.exp(float(epsilon))
-    return math.fsum(
-        max(0.0, chance - factor * q.get(outcome, 0.0)) for outcome, chance in p.items()
-    )
+    return math.fsum(max(0.0, chance - factor * q.get(key, 0.0)) for key, chance in p.items())
 
 
 # -------------------- statistics
@@ -319,9 +315,8 @@ def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[K
     still below, joins the least of the others. Outcomes of probability 0 are in no cell."""
     assert abs(math.fsum(probabilities.values()) - 1) <= 1e-9
     assert min(probabilities.values()) >= 0
-    possible = sorted(
-        (o for o in probabilities if probabilities[o] > 0), key=lambda o: probabilities[o]
-    )
+    likely = [outcome for outcome, chance in probabilities.items() if chance > 0]
+    possible = sorted(likely, key=lambda outcome: probabilities[outcome])
     small = [o for o in possible if draws * probabilities[o] < 5]
     cells = [[o] for o in possible if draws * probabilities[o] >= 5]
     if small and cells and draws * math.fsum(probabilities[o] for o in small) < 5:
@@ -331,9 +326,7 @@ def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[K
     return cells
 
 
-def chi_square_pvalue(
-    counts: Mapping[Key, int], probabilities: Mapping[Key, float], draws: int
-) -> float:
+def chi_square_pvalue(counts: Mapping[Key, int], probabilities: Law[Key], draws: int) -> float:
     """Pearson's test that `counts` of `draws` come from `probabilities`, by cells as above.
 
     An outcome seen though its probability is 0 gives 0.0; a single cell gives 1.0.
@@ -353,9 +346,7 @@ def chi_square_pvalue(
     return float(stats.chi2.sf(statistic, len(cells) - 1))
 
 
-def detects(
-    p: Mapping[Key, float], q: Mapping[Key, float], draws: int, *, level: float = 1e-6
-) -> float:
+def detects(p: Law[Key], q: Law[Key], draws: int, *, level: float = 1e-6) -> float:
     """Power of `chi_square_pvalue(counts, p, draws) < level` when the draws really come from q.
 
     The noncentral chi-square approximation with noncentrality draws * sum (q - p)^2 / p over the

@@ -19,10 +19,8 @@ import pyarrow.feather
 import pyarrow.parquet
 from workbook_files import workbook
 
-NAMES = (
-    *("whole milk", "bread", "green tea", "jam", "café crème"),
-    *("eggs", "butter", "brown rice", "apples", "soap"),
-)
+NAMES: tuple[str, ...] = ("whole milk", "bread", "green tea", "jam", "café crème", "eggs")
+NAMES += ("butter", "brown rice", "apples", "soap")
 TOP = frozenset(NAMES[:2])
 
 
@@ -80,11 +78,8 @@ class Purchase:
         return self.values[name]
 
 
-PURCHASES = [
-    Purchase(number, line, item)
-    for number, basket in enumerate(BASKETS)
-    for line, item in enumerate(basket, 1)
-]
+_ROWS = [(number, *line) for number, own in enumerate(BASKETS) for line in enumerate(own, 1)]
+PURCHASES = [Purchase(*row) for row in _ROWS]
 TOP_CODES = frozenset(85_000 + 17 * item for item in (0, 1))
 
 
@@ -122,17 +117,13 @@ _PACKED: dict[str, Callable[[str], bytes]] = {
 }
 
 
-def _dialects(
-    name: str, suffix: str, text: str, wanted: str, **outcome: Any
-) -> Iterator[PublicFile]:
+def _dialects(name: str, suffix: str, text: str, wanted: str, **outcome: Any) -> Iterator[Any]:
     """Yield a text in several dialects, named by words."""
-    for dialect in wanted.split():
-        if dialect in _PACKED:
-            yield PublicFile(
-                f"{name}-{dialect}.{suffix}.{dialect}", _PACKED[dialect](text), **outcome
-            )
+    for form in wanted.split():
+        if form in _PACKED:
+            yield PublicFile(f"{name}-{form}.{suffix}.{form}", _PACKED[form](text), **outcome)
         else:
-            yield PublicFile(f"{name}-{dialect}.{suffix}", _DIALECTS[dialect](text), **outcome)
+            yield PublicFile(f"{name}-{form}.{suffix}", _DIALECTS[form](text), **outcome)
 
 
 def _refused(name: str, content: str | bytes, refusal: str, **tried: Any) -> PublicFile:
@@ -144,9 +135,8 @@ def _refused(name: str, content: str | bytes, refusal: str, **tried: Any) -> Pub
 
 
 def _joined(baskets: Iterable[Sequence[object]], between: str, around: str = "") -> str:
-    return "".join(
-        between.join(f"{around}{item}{around}" for item in basket) + "\n" for basket in baskets
-    )
+    cells = ([f"{around}{item}{around}" for item in basket] for basket in baskets)
+    return "".join(between.join(row) + "\n" for row in cells)
 
 
 def _padded(baskets: Iterable[Sequence[object]], between: str, nothing: str) -> str:
@@ -321,9 +311,8 @@ def _orders() -> Iterator[PublicFile]:
     for name in ("orders", "-orders.csv", "my 'orders'.csv"):  # also of no ending
         yield PublicFile(name, _csv(names, rows).encode())
     frame = pd.DataFrame(rows, columns=[*names])
-    yield PublicFile(
-        "orders-index.parquet", _parquet(pa.Table.from_pandas(frame.set_index("order_id")))
-    )
+    indexed = pa.Table.from_pandas(frame.set_index("order_id"))
+    yield PublicFile("orders-index.parquet", _parquet(indexed))
     yield PublicFile("orders.feather", _feather(pa.Table.from_pandas(frame)))
     yield PublicFile("orders.xlsx", _sheet(names, rows))
     noted = [(row.invoice, row.name, f"fresh,\n{row.day}") for row in PURCHASES]
@@ -390,9 +379,7 @@ def _wide() -> Iterator[PublicFile]:
     yield PublicFile("lists.jsonl", _json_lines(("items",), [(basket,) for basket in NAMED]))
     rows = [*zip(range(40), NAMED, strict=True)]
     yield PublicFile("lists-ids.jsonl", _json_lines(("order_id", "items"), rows))
-    yield PublicFile(
-        "lists.jsonl.gz", gzip.compress(_json_lines(("items",), [(b,) for b in NAMED]))
-    )
+    yield PublicFile("lists.jsonl.gz", gzip.compress(_json_lines(("items",), [[b] for b in NAMED])))
 
 
 def _has(yes: object, no: object) -> list[list[object]]:
@@ -418,16 +405,12 @@ def _one_hot() -> Iterator[PublicFile]:
         yield PublicFile(f"one-hot-{form}.parquet", _parquet(table))
     yield PublicFile("one-hot.xlsx", _sheet(NAMES, _has(1, 0)))
     # Without names an item is the number of its column.
-    for name, suffix, between in (
-        ("commas", "csv", ","),
-        ("spaces", "dat", " "),
-        ("semicolons", "csv", ";"),
-    ):
+    kinds = (("commas", "csv", ","), ("spaces", "dat", " "), ("semicolons", "csv", ";"))
+    for name, suffix, between in kinds:
         text = _joined(_has(1, 0), between)
         yield from _dialects(f"matrix-{name}", suffix, text, "lf", top=frozenset((1, 2)))
-    yield from _dialects(
-        "matrix-letters", "csv", _joined(_has("y", "n"), ","), "lf", top=frozenset((1, 2))
-    )
+    letters = _joined(_has("y", "n"), ",")
+    yield from _dialects("matrix-letters", "csv", letters, "lf", top=frozenset((1, 2)))
     levels = [
         [(item + number) % 3 + 1 if item in basket else 0 for item in range(len(NAMES))]
         for number, basket in enumerate(BASKETS)
@@ -449,9 +432,8 @@ def _other_programs() -> Iterator[PublicFile]:
     for name, body in (("sequences", together), ("transactions", _joined(BASKETS, " "))):
         text = "@CONVERTED_FROM_TEXT\n" + names + body
         yield from _dialects(f"spmf-names-{name}", "txt", text, "lf")
-    utilities = "".join(
-        f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS
-    )
+    lines = [(" ".join(map(str, basket)), len(basket)) for basket in BASKETS]
+    utilities = "".join(f"{b}:{9 * n}:{' '.join('9' * n)}\n" for b, n in lines)
     attributes = "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES)
     arff, data = f"@relation shop\n{attributes}@data\n", _joined(_has("t", "?"), ",")
     tabs = _joined(_has("1", "0"), "\t")
@@ -461,17 +443,12 @@ def _other_programs() -> Iterator[PublicFile]:
     libsvm = "".join(f"1 {' '.join(f'{i}:1' for i in sorted(basket))}\n" for basket in BASKETS)
     rows = "".join(f'"{n}" "' + '" "'.join(basket) + '"\n' for n, basket in enumerate(NAMED, 1))
     listed = '"","x"\n' + "".join(f'"{n}","{{{",".join(b)}}}"\n' for n, b in enumerate(NAMED, 1))
-    votes = [
-        [("democrat", "republican")[n % 2], *("ny?"[(n * place) % 3] for place in range(1, 17))]
-        for n in range(40)
-    ]
+    parties = ("democrat", "republican")
+    votes = [[parties[n % 2], *("ny?"[(n * at) % 3] for at in range(1, 17))] for n in range(40)]
     mushrooms = [["pxsnf"[(number * place) % 5] for place in range(1, 23)] for number in range(40)]
     for file, content, refusal in (
         ("spmf-utilities.txt", utilities, "utilities. Keep only what stands before"),
-        *(
-            (f"weka.{suffix}", arff + data, "ARFF, the format of Weka")
-            for suffix in ("arff", "csv")
-        ),
+        *((f"weka.{end}", arff + data, "ARFF, the format of Weka") for end in ("arff", "csv")),
         ("weka-comment.txt", "% supermarket\n" + arff.upper() + data, "ARFF, the format of Weka"),
         ("orange.tab", head + tabs, "is a table of Orange"),
         ("orange-words.tab", head.replace("\td", "\tdiscrete") + tabs, "is a table of Orange"),
@@ -491,26 +468,20 @@ def _other_programs() -> Iterator[PublicFile]:
 def _no_tables() -> Iterator[PublicFile]:
     lines = _json_lines(("items",), [(basket,) for basket in NAMED])
     yield _refused("json-lines.json", lines, "jsonl if it has one object a line")
-    yield _refused(
-        "list.txt", '[{"items": ["milk"]},\n {"items": []}]', "but not one object a line"
-    )
+    yield _refused("list.txt", '[{"items": ["tea"]},\n {"items": []}]', "but not one object a line")
     yield _refused("zip.csv.gz", gzip.compress(b"PK\x03\x04" + b"\0" * 60), "is a ZIP archive")
     yield _refused("sales.json", json.dumps([{"items": basket} for basket in NAMED]), "is JSON")
     yield _refused("sales.xml", '<?xml version="1.0"?>\n<sales/>\n', "is XML")
-    yield _refused(
-        "sales.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60, ("an old Office file")
-    )
+    yield _refused("sales.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(60), "old Office file")
     yield _refused("report.xls", "<html><table></table></html>", "is HTML")
     yield _refused("sales.pdf", b"%PDF-1.7\n", "is PDF")
     yield _refused("sales.zip", b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive")
     yield _refused("shop.db", b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database")
     yield _refused("empty.csv", b"", "is empty")
-    yield _refused(
-        "cut.csv.gz", gzip.compress(_joined(NAMED, ",").encode())[:-30], "is truncated, damaged"
-    )
-    yield _refused(
-        "no-mark.csv", _joined(NAMED, ",").encode("utf-16-le"), ("a byte that no text has (NUL)")
-    )
+    cut = gzip.compress(_joined(NAMED, ",").encode())[:-30]
+    yield _refused("cut.csv.gz", cut, "is truncated, damaged")
+    content = _joined(NAMED, ",").encode("utf-16-le")
+    yield _refused("no-mark.csv", content, "a byte that no text has (NUL)")
     two = {1: ("order", "item"), 2: (1, "milk")}
     yield _refused("two-sheets.xlsx", workbook(two, two), "several sheets")
     yield _refused("cut.xlsx", workbook(two)[:-20], "is a ZIP archive")
@@ -537,10 +508,7 @@ def _damaged() -> Iterator[PublicFile]:
         ("french", "Jour;Caisse;Libellé;Nombre;Prix"),
         ("finnish", "Päivä;Kuitti;Tuote;Määrä;Hinta"),
     ):
-        cells = [
-            (row.day, row.invoice, row.name, row.quantity, row.price.replace(".", ","))
-            for row in PURCHASES
-        ]
+        cells = [(row.day, row.invoice, row.name, row.quantity, row.preis) for row in PURCHASES]
         content = _csv(columns.split(";"), cells, ";")
         refusal = f"Its first line, cut at ';', is {', '.join(map(repr, columns.split(';')))}"
         outcome = {"top": None, "refusal": refusal, "tried": (("delimiter", ";"),)}

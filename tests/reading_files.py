@@ -24,7 +24,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
-from reading_reference import Meaning, Row
+from reading_reference import Row
 from sources import feather, parquet, polars, stream
 
 from fim_private.reading import memory as chunk_sizes
@@ -34,11 +34,8 @@ Values = st.SearchStrategy[Any]
 
 def _integers(bits: int, *, signed: bool) -> Values:
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    return (
-        st.sampled_from([low, low + 1, high - 1, high, 0])
-        | st.integers(low, high)
-        | st.integers(max(low, -3), 3)
-    )
+    ends = st.sampled_from([low, low + 1, high - 1, high, 0])
+    return ends | st.integers(low, high) | st.integers(max(low, -3), 3)
 
 
 def _floats(width: Any) -> Values:
@@ -49,31 +46,22 @@ def _floats(width: Any) -> Values:
 def _decimals(digits: int) -> Values:
     largest = 10**digits - 1
     # Of text: arithmetic would round to 28 digits.
-    return (st.sampled_from([0, largest, -largest, 100]) | st.integers(-largest, largest)).map(
-        lambda number: Decimal(f"{number}e-2")
-    )
+    numbers = st.sampled_from([0, largest, -largest, 100]) | st.integers(-largest, largest)
+    return numbers.map(lambda number: Decimal(f"{number}e-2"))
 
 
-_TEXTS = st.sampled_from(
-    [
-        *("", " ", "\u3000", "0", "0.0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301"),
-        *("NULL", " NA", "null\t"),
-    ]
-) | st.text('ab ,;"\n\t', max_size=3)
-_BYTES = st.sampled_from(
-    [b"", b" ", b"\xff", b"7", b"7.0", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]
-) | st.binary(max_size=3)
+_WRITTEN = ["", " ", "\u3000", "0", "0.0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301"]
+_TEXTS = st.sampled_from([*_WRITTEN, "NULL", " NA", "null\t"]) | st.text('ab ,;"\n\t', max_size=3)
+_ODD = [b"", b" ", b"\xff", b"7", b"7.0", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]
+_BYTES = st.sampled_from(_ODD) | st.binary(max_size=3)
 _MOMENTS = st.integers(-3, 3) | st.integers(-(10**6), 10**6)
 
 # Name, arrow type, values that pa.array takes. Of dates and times the values are the numbers that
 # arrow keeps.
 TYPES: dict[str, tuple[Any, Values]] = {
     **{
-        f"int{bits}": (getattr(pa, f"int{bits}")(), _integers(bits, signed=True))
-        for bits in (8, 16, 32, 64)
-    },
-    **{
-        f"uint{bits}": (getattr(pa, f"uint{bits}")(), _integers(bits, signed=False))
+        f"{u}int{bits}": (getattr(pa, f"{u}int{bits}")(), _integers(bits, signed=not u))
+        for u in ("", "u")
         for bits in (8, 16, 32, 64)
     },
     **{f"float{bits}": (getattr(pa, f"float{bits}")(), _floats(bits)) for bits in (16, 32, 64)},
@@ -97,10 +85,8 @@ TYPES: dict[str, tuple[Any, Values]] = {
     "null": (pa.null(), st.none()),
 }
 if hasattr(pa, "decimal32"):  # pyarrow 19
-    TYPES |= {
-        "decimal32": (pa.decimal32(9, 2), _decimals(9)),
-        "decimal64": (pa.decimal64(18, 2), _decimals(18)),
-    }
+    TYPES["decimal32"] = pa.decimal32(9, 2), _decimals(9)
+    TYPES["decimal64"] = pa.decimal64(18, 2), _decimals(18)
 TEXTS = ("string", "large_string", "string_view")
 _VIEWS = ("string_view", "binary_view")
 _SHORT_DECIMALS = ("decimal32", "decimal64")
@@ -136,17 +122,11 @@ class File:
 
 def long_table(file: File) -> pa.Table:
     """One row per item; a basket without items has a row with a null item."""
-    rows = [
-        (user, basket, item) for user, basket, items in file.rows for item in [*items] or [None]
-    ]
+    rows = [(user, basket, one) for user, basket, items in file.rows for one in [*items] or [None]]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     kinds = [TYPES[file.users][0], TYPES[file.baskets][0], ITEM_TYPES[file.items][0]]
-    return pa.table(
-        {
-            name: arrow_array(column, kind)
-            for name, column, kind in zip("ubi", columns, kinds, strict=True)
-        }
-    )
+    named = zip("ubi", columns, kinds, strict=True)
+    return pa.table({key: arrow_array(own, kind) for key, own, kind in named})
 
 
 def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -181,9 +161,8 @@ def dictionaries(table: pa.Table, size: int) -> pa.Table:
             # Every other null is one of the indices, not of the dictionary.
             hidden = [place % 2 == 0 and not values[place].is_valid for place in range(len(values))]
             indices = pa.array(places, pa.int8(), mask=np.array(hidden, dtype=bool))
-            chunks.append(
-                pa.DictionaryArray.from_arrays(indices, values.take(pa.array(places, pa.int8())))
-            )
+            given = values.take(pa.array(places, pa.int8()))
+            chunks.append(pa.DictionaryArray.from_arrays(indices, given))
         columns.append(pa.chunked_array(chunks))
     return pa.table(dict(zip(table.column_names, columns, strict=True)))
 
@@ -194,9 +173,8 @@ def _parquet_folder(table: pa.Table, folder: Path) -> Path:
         some = table.slice(start, 4)
         if part % 2:
             large = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-            some = some.cast(
-                pa.schema([one.with_type(large.get(one.type, one.type)) for one in some.schema])
-            )
+            fields = [one.with_type(large.get(one.type, one.type)) for one in some.schema]
+            some = some.cast(pa.schema(fields))
         (folder / f"part={part % 3}").mkdir(exist_ok=True)
         parquet(some, folder / f"part={part % 3}" / f"{part}.parquet")
     return folder
@@ -207,9 +185,7 @@ def _objects(table: pa.Table) -> pd.DataFrame:
     nothing = [None, float("nan"), pd.NA, pd.NaT]
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        values = [
-            nothing[place % 4] if v is None else v for place, v in enumerate(column.to_pylist())
-        ]
+        values = [nothing[n % 4] if v is None else v for n, v in enumerate(column.to_pylist())]
         columns[name] = pd.Series(values, dtype=object)
     return pd.DataFrame(columns)
 
@@ -258,22 +234,14 @@ class Form:
     on_disk: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "ids", tuple(kind for kind in self.ids if kind not in self.without)
-        )
+        object.__setattr__(self, "ids", tuple(one for one in self.ids if one not in self.without))
 
     def __repr__(self) -> str:
         return self.name
 
-    def meaning(self, file: File, *, by_user: bool, has_ids: bool, missing_user: str) -> Meaning:
-        return Meaning(by_user, has_ids, missing_user)
 
-
-_IN_TEXT: dict[str, Any] = {
-    "ids": (*TEXTS, "int8", "int64", "uint64"),
-    "items": ("int8", "int64", "string"),
-    "on_disk": True,
-}
+_IN_TEXT: dict[str, Any] = {"items": ("int8", "int64", "string"), "on_disk": True}
+_IN_TEXT |= {"ids": (*TEXTS, "int8", "int64", "uint64")}
 _LISTS: Any = {"has_lists": True}
 _SOME: Any = {"items": ("int8", "int64", "string")}
 # Arrow cannot take views out of a dictionary; null is no type of a dictionary.

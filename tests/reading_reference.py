@@ -99,9 +99,7 @@ def held(rows: Iterable[Row], meaning: Meaning) -> dict[Hashable, dict[Hashable,
 
 def baskets(rows: Iterable[Row], meaning: Meaning) -> list[list[Basket]]:
     """The units, each a list of baskets; neither order means anything."""
-    return [
-        [frozenset(basket) for basket in unit.values()] for unit in held(rows, meaning).values()
-    ]
+    return [[*map(frozenset, unit.values())] for unit in held(rows, meaning).values()]
 
 
 def parts(rows: Iterable[Row], meaning: Meaning) -> list[list[int]]:
@@ -115,13 +113,8 @@ def parts(rows: Iterable[Row], meaning: Meaning) -> list[list[int]]:
 
 def supports(units: Iterable[Iterable[Basket]], size: int) -> Counter[frozenset[Label]]:
     """How many units have a basket that contains each itemset of one size."""
-    return Counter(
-        itemset
-        for unit in units
-        for itemset in {
-            frozenset(chosen) for basket in unit for chosen in combinations(basket, size)
-        }
-    )
+    held = ({frozenset(i) for basket in unit for i in combinations(basket, size)} for unit in units)
+    return Counter(itemset for own in held for itemset in own)
 
 
 def in_label_order(labels: Iterable[Label]) -> list[Label]:

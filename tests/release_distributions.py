@@ -97,27 +97,20 @@ class Noise:
         """The same with a scale that is so many times as large."""
         squared = factor * factor
         of_units = None if self.of_units is None else self.of_units * squared
-        return replace(
-            self,
-            parameter=self.parameter * (squared if self.is_squared else factor),
-            of_units=of_units,
-        )
+        scaled = self.parameter * (squared if self.is_squared else factor)
+        return replace(self, parameter=scaled, of_units=of_units)
 
     def noisy(self, supports: Sequence[int]) -> Iterator[tuple[list[int], float]]:
         """Each list of noisy supports, in steps of the grid, with its probability."""
         own, common = self, {0: Decimal(1)}
         if self.of_units is not None:
-            own, common = (
-                Noise("normal", 4 * self.parameter),
-                Noise("normal", self.of_units).chances(),
-            )
+            own = Noise("normal", 4 * self.parameter)
+            common = Noise("normal", self.of_units).chances()
         chances = {z: float(p) for z, p in own.chances().items() if p > 1e-14}
         for shift, part in common.items():
             for values in product(chances, repeat=len(supports)) if part > 1e-14 else ():
-                noisy = [
-                    self.steps * support + shift + z
-                    for support, z in zip(supports, values, strict=True)
-                ]
+                both = zip(supports, values, strict=True)
+                noisy = [self.steps * support + shift + z for support, z in both]
                 yield noisy, float(part) * math.prod(chances[z] for z in values)
 
     @property
@@ -228,20 +221,16 @@ def _normal_cells(sigma2: Fraction, moved: int) -> list[tuple[Decimal, Decimal]]
     cells = []
     for values in combinations_with_replacement(one, moved):
         orders = math.factorial(moved) // math.prod(map(math.factorial, Counter(values).values()))
-        cells.append(
-            (orders * math.prod(p for p, _ in values), orders * math.prod(q for _, q in values))
-        )
+        p, q = (math.prod(value[side] for value in values) for side in (0, 1))
+        cells.append((orders * p, orders * q))
     return cells  # type: ignore[return-value]
 
 
 @cache
-def _normal_table(
-    sigma2: Fraction, moved: int
-) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
+def _normal_table(sigma2: Fraction, moved: int) -> tuple[list[Decimal], ...]:
     """-P/Q of all values of so many noises, ascending; the sums of P, and of Q, before each."""
-    cells = sorted(
-        ((-p / q, p, q) for p, q in _normal_cells(sigma2, moved)), key=lambda cell: cell[0]
-    )
+    ratios = ((-p / q, p, q) for p, q in _normal_cells(sigma2, moved))
+    cells = sorted(ratios, key=lambda cell: cell[0])
     likely = [Decimal(0), *accumulate(p for _, p, _ in cells)]
     unlikely = [Decimal(0), *accumulate(q for _, _, q in cells)]
     return [edge for edge, _, _ in cells], likely, unlikely
@@ -357,9 +346,7 @@ def _tops(candidates: Supports, rank: int) -> tuple[int, list[tuple[Itemset, ...
     return ordered[rank], [above + rest for rest in combinations(tied, rank - len(above))]
 
 
-def _peeled(
-    weights: Mapping[Itemset, Decimal], bottom: Decimal, count: int, ending: Picked = ()
-) -> Iterator[tuple[Picked, Decimal]]:
+def _peeled(weights: Any, bottom: Decimal, count: int, ending: Picked = ()) -> Iterator[Any]:
     """Each sequence of picks with its probability; `ending` is what is reported in place of ⊥."""
     total = sum(weights.values(), bottom)
     if not count or not total:
@@ -396,15 +383,13 @@ def _single(picks: Picks, supports: tuple[int, ...]) -> tuple[dict[int, Decimal]
     budget = picks.epsilon, picks.delta
     asked: dict[str, Any] = {"neighbors": picks.neighbors, "universe_size": size}
     if picks.mechanism == "large-margin":
-        levels, abstain = oracles.large_margin_distribution(
-            supports, *budget, universe_size=size, max_rank=picks.max_rank
-        )
+        universe: Any = {"universe_size": size, "max_rank": picks.max_rank}
+        levels, abstain = oracles.large_margin_distribution(supports, *budget, **universe)
         tied = Counter(supports)
         return {c: Decimal(levels[c]) / tied[c] for c in tied}, Decimal(abstain)
     if picks.mechanism == "permute-and-flip":
-        shares = selection_oracles.permute_and_flip_exact(
-            counts, *budget, digits=PRECISION, **asked
-        )
+        exactly = selection_oracles.permute_and_flip_exact
+        shares = exactly(counts, *budget, digits=PRECISION, **asked)
     elif picks.mechanism == "max-of-laplaces":
         shares = selection_oracles.max_of_laplaces_exact(counts, *budget, digits=18, **asked)
     elif picks.mechanism == "distance":
@@ -431,28 +416,24 @@ def _tight_threshold(picks: Picks, split: selection_oracles.Split, rank: int) ->
 
 
 def divergence(
-    plan: Plan,
-    one: Supports,
-    other: Supports,
-    distribution: Distribution,
-    other_distribution: Distribution,
+    plan: Plan, one: Supports, other: Supports, own: Distribution, others: Distribution
 ) -> Decimal:
     """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set
     O of releases.
 
     A release is the sequence of itemsets and, where the plan says so, the noisy support of each,
-    and the noisy number of units: what is printed is made of these alone. distribution,
-    other_distribution: release_distribution of the two.
+    and the noisy number of units: what is printed is made of these alone. own, others:
+    release_distribution of the two.
     """
     with localcontext(prec=PRECISION):
         factor = decimal(plan.epsilon).exp()
         # the names of items make no difference
         alike: Counter[tuple[Decimal, Decimal, int, int]] = Counter()
-        for picked, chance in distribution.items():
+        for picked, chance in own.items():
             named = [itemset for itemset in picked if itemset is not None] if plan.noises else []
             moved = sum(abs(one[itemset] - other[itemset]) for itemset in named)
             assert moved <= len(named), "no neighbours"
-            alike[chance, other_distribution.get(picked, Decimal(0)), len(named), moved] += 1
+            alike[chance, others.get(picked, Decimal(0)), len(named), moved] += 1
         total = Decimal(0)
         for (chance, other_chance, count, moved), many in alike.items():
             if not other_chance:
@@ -465,9 +446,7 @@ def divergence(
 # -------------------- what is printed
 
 
-def consistent(
-    itemsets: Iterable[Itemset], values: Iterable[int], steps: int = 1
-) -> list[tuple[int, int]]:
+def consistent(itemsets: Iterable[Itemset], values: Iterable[int], steps: int = 1) -> list[Any]:
     """The least noisy support among subsets, and the estimate printed: the mean of that and the
     greatest of supersets.
 
@@ -475,6 +454,4 @@ def consistent(
     """
     rows = [(set(itemset), value) for itemset, value in zip(itemsets, values, strict=True)]
     ends = [(min(w for t, w in rows if t <= s), max(w for t, w in rows if t >= s)) for s, _ in rows]
-    return [
-        (least, max(0, round(Fraction((least + greatest) // 2, steps)))) for least, greatest in ends
-    ]
+    return [(low, max(0, round(Fraction((low + high) // 2, steps)))) for low, high in ends]

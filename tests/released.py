@@ -7,12 +7,8 @@ from typing import Any
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
 
-SHOP = (
-    [["bread", "butter", "jam"]] * 300
-    + [["bread", "butter"]] * 400
-    + [["tea"]] * 500
-    + [["bread", "tea"]] * 100
-)
+SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400
+SHOP += [["tea"]] * 500 + [["bread", "tea"]] * 100
 # A thing that half of the baskets have, with what goes with it in all of them, and two by chance.
 HALF = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
 

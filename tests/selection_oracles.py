@@ -204,9 +204,7 @@ def abstention_multiplicity(epsilon: Real, delta: Real, itemsets: int, neighbors
         return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 
-def _exponential(
-    chances: Mapping[Any, tuple[int, Fraction]], rate: Decimal, weight: Fraction, level: int
-) -> Law:
+def _exponential(chances: Mapping[Any, Any], rate: Decimal, weight: Fraction, level: int) -> Law:
     """P(i) prop. to e^(rate c_i) among the candidates, P(None) to weight times e^(rate level).
 
     `chances` has (c_i, P(i is a candidate)). Whichever of the itemsets tied at the cut are in, the
@@ -323,10 +321,8 @@ def _tight_margin_ranks(
     assert sum(split) == 1
     last = min(max_rank, asked.universe_size or max_rank)
     # Test l stops the search if Z_l >= needed[l] + G.
-    needed = {
-        rank: thresholds(rank) - (asked.ranked(1) - asked.ranked(rank + 1))
-        for rank in range(1, last)
-    }
+    first, ranks = asked.ranked(1), range(1, last)
+    needed = {rank: thresholds(rank) - (first - asked.ranked(rank + 1)) for rank in ranks}
     result = dict.fromkeys(range(1, last + 1), Decimal(0))
     at_least = cache(partial(_decay, asked.rate(split[1])))
     tail, ratio = Decimal(1), _decay(asked.rate(split[0]), 1)
@@ -347,9 +343,7 @@ def _tight_margin_ranks(
 
 
 @_exact
-def tight_margin_exact(
-    asked: Asked, max_rank: int, split: Split, thresholds: Callable[[int], int]
-) -> Law:
+def tight_margin_exact(asked: Asked, max_rank: int, split: Split, thresholds: Any) -> Law:
     """The tight margin: the rank of its search, then limited domain at it, (s epsilon, delta)."""
     result: Law = dict.fromkeys([*asked.named, None], Decimal(0))
     choice = replace(asked, epsilon=split[2] * asked.epsilon)

@@ -41,9 +41,8 @@ def labels_of(vocabulary: Vocabulary) -> list[Item]:
 def baskets_of(data: Transactions) -> list[frozenset[Item]]:
     """The baskets, in order, of labels."""
     label = data.vocabulary.label
-    return [
-        frozenset(map(label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())
-    ]
+    bounds = pairwise(data.offsets.tolist())
+    return [frozenset(map(label, data.items[a:b].tolist())) for a, b in bounds]
 
 
 def units_of(data: Transactions) -> list[list[frozenset[Item]]]:
@@ -55,11 +54,8 @@ def units_of(data: Transactions) -> list[list[frozenset[Item]]]:
 
 
 def item_type(baskets: Baskets) -> Any:
-    return (
-        pa.int64()
-        if all(isinstance(item, int) for basket in baskets for item in basket)
-        else pa.string()
-    )
+    numbers = all(isinstance(item, int) for own in baskets for item in own)
+    return pa.int64() if numbers else pa.string()
 
 
 def list_table(baskets: Baskets) -> pa.Table:
@@ -68,9 +64,8 @@ def list_table(baskets: Baskets) -> pa.Table:
 
 
 def one_hot(baskets: Baskets, columns: Sequence[Item]) -> np.ndarray[Any, Any]:
-    return np.array(
-        [[column in basket for column in columns] for basket in baskets], dtype=bool
-    ).reshape(len(baskets), len(columns))
+    cells = [[column in basket for column in columns] for basket in baskets]
+    return np.array(cells, dtype=bool).reshape(len(baskets), len(columns))
 
 
 def universe(baskets: Baskets) -> list[Item]:
@@ -130,10 +125,7 @@ def polars_one_hot(baskets: Baskets) -> pl.DataFrame:
 SOURCES: dict[str, Writer] = {
     "python_lists": lambda b, to: ([list(one) for one in b], {}),
     "generator_of_sets": lambda b, to: ((frozenset(one) for one in b), {}),
-    "numpy_baskets": lambda b, to: (
-        [np.array(one, dtype=None if one else object) for one in b],
-        {},
-    ),
+    "numpy_arrays": lambda b, to: ([np.array(one, dtype=None if one else object) for one in b], {}),
     "arrow_array": lambda b, to: (list_table(b)["items"], {}),
     "parquet_lists": lambda b, to: (parquet(list_table(b), to / "lists.parquet"), {}),
     "feather_lists": lambda b, to: (feather(list_table(b), to / "lists.feather"), {}),
@@ -143,10 +135,7 @@ SOURCES: dict[str, Writer] = {
     "fimi_gzip": lambda b, to: (lines(b, to / "baskets.txt.gz", " "), FIMI),
     "pandas_series": lambda b, to: (pd.Series([list(one) for one in b], dtype=object), {}),
     "pandas_one_hot": lambda b, to: (pandas_one_hot(b), {}),
-    "pandas_sparse_one_hot": lambda b, to: (
-        pandas_one_hot(b).astype(pd.SparseDtype(bool, False)),
-        {},
-    ),
+    "pandas_sparse": lambda b, to: (pandas_one_hot(b).astype(pd.SparseDtype(bool, False)), {}),
     "polars_series": lambda b, to: (polars_series(b), {}),
     "polars_one_hot": lambda b, to: (polars_one_hot(b), {}),
     "scipy_matrix": lambda b, to: (

@@ -41,11 +41,7 @@ def workbook(*sheets: Rows | str, strings: Sequence[str] = (), hidden: Sequence[
         + "</sst>",
     }
     for number, sheet in enumerate(sheets, 1):
-        rows = (
-            sheet
-            if isinstance(sheet, str)
-            else "".join(_row(place, cells) for place, cells in sheet.items())
-        )
+        rows = sheet if isinstance(sheet, str) else "".join(map(_row, sheet, sheet.values()))
         parts[f"xl/worksheets/sheet{number}.xml"] = (
             f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
         )
@@ -68,11 +64,8 @@ def _related(targets: Sequence[tuple[str, str]]) -> str:
 
 
 def _row(number: int, cells: Sequence[object]) -> str:
-    held = "".join(
-        _cell(f"{chr(65 + place)}{number}", cell)
-        for place, cell in enumerate(cells)
-        if cell is not None
-    )
+    places = ((f"{chr(65 + place)}{number}", cell) for place, cell in enumerate(cells))
+    held = "".join(_cell(place, cell) for place, cell in places if cell is not None)
     return f'<row r="{number}">{held}</row>'
 
 
@@ -85,6 +78,5 @@ def _cell(place: str, cell: object) -> str:
         return f'<c r="{place}" s="{2 if isinstance(cell, datetime) else 1}"><v>{days!r}</v></c>'
     if isinstance(cell, int | float):
         return f'<c r="{place}"><v>{cell!r}</v></c>'
-    return (
-        f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(str(cell))}</t></is></c>'
-    )
+    text = escape(str(cell))
+    return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'

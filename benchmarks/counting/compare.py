@@ -37,7 +37,6 @@ from benchmarks.counting.head_to_head import (
 from benchmarks.counting.page import (
     EVERYTHING,
     SUMMARY_COLUMNS,
-    draw,
     losses,
     place,
     quietest,
@@ -50,6 +49,7 @@ from benchmarks.counting.peer_counters import ALL, CONTESTANTS, MODES, OURS, THR
 from benchmarks.counting.process_timing import Measured, run_once
 from benchmarks.counting.worker_client import LOADING_SECONDS, Limits, Worker
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
+from benchmarks.frame.figures import draw_figures
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, machine, write_json
 from benchmarks.frame.published import fill_page
 
@@ -398,17 +398,14 @@ def show(results: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the benchmark, or only make figure and page of an earlier run."""
+    """Run the benchmark, or only make figures and page of an earlier run."""
     options = parse()
     results = run(options) if options.read is None else json.loads(options.read.read_text())
     if options.name != EVERYTHING:
         results = quietest(results)
-    else:
-        folder = options.output.parent if options.docs is None else options.docs / "figures"
-        folder.mkdir(parents=True, exist_ok=True)
-        draw(results, folder)
     if options.docs is not None:
         write_tables(results, options.name, options.docs)
+        draw_figures(options.docs)
         if not options.quick:  # the small setting has no findings
             fill_page("counting.md", options.docs)
     show(results)

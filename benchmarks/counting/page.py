@@ -1,4 +1,4 @@
-"""The tables and figures that report a run of the counting benchmark, from its JSON alone."""
+"""The tables that report a run of the counting benchmark, from its JSON alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.counting.peer_counters import ALL, MODES, OURS, THRESHOLD, TOP, is_ours
-from benchmarks.frame import figure_style
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.published import circumstances, publish
 from benchmarks.frame.study import Section
 from benchmarks.frame.tables import Table
@@ -248,29 +245,29 @@ def write_tables(results: dict[str, Any], name: str, docs: Path) -> None:
 
 
 def _sections(results: dict[str, Any], figures: str) -> Iterator[Section]:
-    yield Section("Data", METHOD.format(top=results["top"]), None, (_datasets(results),))
+    yield Section("Data", METHOD.format(top=results["top"]), (_datasets(results),))
     modes = [
         mode for mode in MODES if any(contest["mode"] == mode for contest in results["contests"])
     ]
     for mode in modes:
         summary = Table(SUMMARY_COLUMNS, tuple(summary_rows(results, mode)))
-        yield Section(titles(results)[mode].capitalize(), reading(results, mode), None, (summary,))
+        yield Section(titles(results)[mode].capitalize(), reading(results, mode), (summary,))
     if results["processes"]:
         told = (
             "From start to answer: reading the file, counting, the mechanism, printing. Start "
             "alone is the imports of numpy and pyarrow, which nothing that reads Parquet can go "
             "below."
         )
-        yield Section("Whole processes", told, None, (_processes(results),))
+        yield Section("Whole processes", told, (_processes(results),))
     if results["growth"]:
-        yield Section("Growth", growth_reading(results), "growth", (_growth(results),))
+        yield Section("Growth", growth_reading(results), (_growth(results),))
     told = "The ratio of each such peer to ours is in brackets, below 1."
     worse = Table(("better in", "contest", "peers"), tuple(losses(results)))
-    yield Section("Where a peer is better", told, None, (worse,))
+    yield Section("Where a peer is better", told, (worse,))
     for mode in modes:
         title = f"Everybody, {titles(results)[mode]}"
         told = f"Milliseconds, {figures}; where there is no number, the reason."
-        yield Section(title, told, None, (_everybody(results, mode),))
+        yield Section(title, told, (_everybody(results, mode),))
 
 
 def _datasets(results: dict[str, Any]) -> Table:
@@ -333,105 +330,3 @@ def _everybody(results: dict[str, Any], mode: str) -> Table:
         for contest in contests
     ]
     return Table(("data", "size", *names), tuple(rows))
-
-
-# The figure.
-
-
-def draw(results: dict[str, Any], folder: Path) -> None:
-    """Write counting and counting_growth, each as PNG and SVG, to the folder."""
-    figure_style.draw(folder, "counting", partial(_paint_ratios, results=results), 9.5)
-    if results["growth"]:
-        figure_style.draw(folder, "counting_growth", partial(_paint_growth, results=results), 5)
-
-
-def _paint_ratios(figure: Any, results: dict[str, Any]) -> None:
-    panels = figure.subplots(len(MODES), 2, sharex=True, sharey="col")
-    found = list(duels(results["contests"]))
-    best = fastest(results["contests"])
-    names = [about["name"] for about in results["datasets"]]
-    for line, (mode, title) in zip(panels, titles(results).items(), strict=True):
-        for panel, measure in zip(line, (TIME, MEMORY), strict=True):
-            _ratios(panel, [duel for duel in found if duel.mode == mode], best, names, measure)
-            panel.set_title(f"{measure}: {title}".replace(", ", ",\n"))
-    for column, measure in zip(panels.T, (TIME, MEMORY), strict=True):
-        ratios = [getattr(duel, measure) for duel in found] or [1.0]
-        column[0].set_ylim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))
-        column[0].yaxis.set_major_formatter("{x:g}")
-    figure.supylabel("peer / ours (ratio); above 1 ours is better")
-    figure.suptitle(
-        "Time and memory of counting. Filled: the fastest peer of each contest; hollow: the "
-        "others. "
-        f"Medians of {results['runs']} run{'s' * (results['runs'] > 1)}."
-    )
-    legend_below(figure, panels[0], 3)
-
-
-def _ratios(
-    axes: Any,
-    found: list[Duel],
-    best: dict[tuple[str, int, str], Duel],
-    names: list[str],
-    figure: str,
-) -> None:
-    sizes = sorted({duel.size for duel in found})
-    for index, size in enumerate(sizes):
-        shift = 0.22 * (index - (len(sizes) - 1) / 2)
-        for filled in (False, True):
-            chosen = [
-                d
-                for d in found
-                if d.size == size and (best[d.dataset, d.size, d.mode] == d) == filled
-            ]
-            axes.scatter(
-                [names.index(duel.dataset) + shift for duel in chosen],
-                [getattr(duel, figure) for duel in chosen],
-                s=26 if filled else 12,
-                marker=MARKS[index % len(MARKS)],
-                facecolors=COLOURS[index % len(COLOURS)] if filled else "none",
-                edgecolors=COLOURS[index % len(COLOURS)],
-                linewidths=0.7,
-                label=f"size {size}" if filled else None,
-                zorder=3 if filled else 2,
-            )
-    axes.axhline(1, color="black", linewidth=1)
-    axes.set_yscale("log")
-    axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
-    axes.set_xlim(-0.6, len(names) - 0.4)
-
-
-def _paint_growth(figure: Any, results: dict[str, Any]) -> None:
-    time, memory = figure.subplots(1, 2)
-    for rows, style in _styled(results):
-        each = [1e6 * part["seconds"]["median"] / row["baskets"] for row, part in rows]
-        time.plot([row["baskets"] for row, _ in rows], each, **style)
-    for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
-        mined = [row for row in results["growth"] if row["size"] == size]
-        peaks = [row["process"]["peak"]["median"] / 1e6 for row in mined]
-        memory.plot(
-            [row["baskets"] for row in mined], peaks, color=COLOURS[index], marker=MARKS[index]
-        )
-    time.set_title("time of ours for each basket (µs)")
-    memory.set_title("peak memory of the whole process (MB)")
-    for panel in (time, memory):
-        panel.set(xscale="log", yscale="log", xlabel="baskets (Quest T10.I4)")
-    legend_below(figure, [time], 2)
-
-
-def _styled(
-    results: dict[str, Any],
-) -> Iterator[tuple[list[tuple[dict[str, Any], dict[str, Any]]], dict[str, Any]]]:
-    parts = (
-        ("process", "-", "mine, whole process"),
-        ("top", "--", f"count in memory, top {results['top']:,}"),
-        ("all", ":", "count in memory, all"),
-    )
-    for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
-        for part, dashes, name in parts:
-            rows = [
-                (r, r[part])
-                for r in results["growth"]
-                if r["size"] == size and "seconds" in r[part]
-            ]
-            style = {"color": COLOURS[index], "marker": MARKS[index], "linestyle": dashes}
-            yield rows, {**style, "label": f"{name}, size {size}"}

@@ -34,7 +34,7 @@ _STUDY_COLUMNS = (
     *("study", "question", "command", "date", "commit", "seed", "processor", "cores", "seconds"),
     *("python", "versions", "left out"),
 )
-_SECTION_COLUMNS = ("study", "section", "reading", "figure", "tables")
+_SECTION_COLUMNS = ("study", "section", "reading", "tables")
 _SPELT = str.maketrans({"δ": "delta", "ε": "epsilon", "λ": "lambda", "ℓ": "l", "'": "", "’": ""})
 _GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
@@ -61,8 +61,7 @@ def publish(folder: Path, about: Row, sections: Iterable[Section]) -> None:
         names = file_names(study, section.title, len(section.tables))
         for name, table in zip(names, section.tables, strict=True):
             write_text(_csv_text(table), folder / f"{name}.csv")
-        figure = f"{study}_{section.figure}.svg" if section.figure else ""
-        row = (study, section.title, section.reading.strip(), figure, " ".join(names))
+        row = (study, section.title, section.reading.strip(), " ".join(names))
         rows.append(dict(zip(_SECTION_COLUMNS, row, strict=True)))
     _replace_rows(folder, STUDIES, _STUDY_COLUMNS, study, [about])
     _replace_rows(folder, SECTIONS, _SECTION_COLUMNS, study, rows)
@@ -159,8 +158,6 @@ def _links(section: Row) -> Iterator[str]:
     for number, name in enumerate(tables, 1):
         title = "table" if len(tables) == 1 else f"table {number}"
         yield f"[{title}]({name}.csv)"
-    if section["figure"]:
-        yield f"[figure](../figures/{section['figure']})"
 
 
 # The pages.

@@ -1,9 +1,8 @@
-"""A study: tasks done one by one and remembered, and the tables, figures and sentences made of
-their answers.
+"""A study: tasks done one by one and remembered, and the tables and sentences made of their
+answers.
 
-Every study is run as a module, and writes NAME.json, NAME.md and its figures (SVG). A run
-that was interrupted goes on where it was when the same command is given again, as long as nobody
-has changed the code.
+Every study is run as a module, and writes NAME.json and NAME.md. A run that was interrupted goes on
+where it was when the same command is given again, as long as nobody has changed the code.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.frame import figure_style
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, machine, write_json, write_text
 from benchmarks.frame.tables import Table, table_lines
@@ -180,22 +178,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what there is to read from its figure and tables. figure: one of the
-    study's.
-    """
+    """A heading with what there is to read from its tables."""
 
     title: str
     reading: str
-    figure: str | None = None
     tables: tuple[Table, ...] = ()
-
-
-@dataclass(frozen=True)
-class Figure:
-    """paint: fills an empty matplotlib figure from the results. height: in inches."""
-
-    paint: Callable[[Any, Results], None]
-    height: float
 
 
 @dataclass(frozen=True)
@@ -211,7 +198,6 @@ class Study:
     question: str
     tasks: Callable[[Options], tuple[list[Task], list[str]]]
     sections: Callable[[Results], Iterable[Section]]
-    figures: Mapping[str, Figure]
     workers: int | None = None
 
 
@@ -243,14 +229,10 @@ def main(study: Study) -> None:
         )
     folder = options.output.parent
     folder.mkdir(parents=True, exist_ok=True)
-    if not options.no_figures:
-        for name, figure in study.figures.items():
-            draw_figure(study, name, figure, results, folder)
     page = folder / f"{options.output.stem}.md"
     write_text("\n".join(markdown(study, results)) + "\n", page)
     print("\n".join(summary(study, results)))
     written = [*([] if options.read else [options.output.name]), page.name]
-    written += [] if options.no_figures else [f"{len(study.figures)} figures"]
     print(f"\nWritten to {folder}: {', '.join(written)}")
 
 
@@ -266,9 +248,7 @@ def _parse(study: Study) -> argparse.Namespace:
             f"{study.name}_quick.json)"
         ),
     )
-    parser.add_argument(
-        "--read", type=Path, help=("run nothing: make figures and tables of this JSON")
-    )
+    parser.add_argument("--read", type=Path, help=("run nothing: make the tables of this JSON"))
     parser.add_argument(
         "--seed", type=int, default=2014, help=("of all that is random (default: %(default)s)")
     )
@@ -293,7 +273,6 @@ def _parse(study: Study) -> argparse.Namespace:
             "without it does the rest"
         ),
     )
-    parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
     if options.workers < 1:
         parser.error("--workers must be at least 1")
@@ -424,15 +403,8 @@ def _progress(
             yield key, answer
 
 
-def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> None:
-    """Draw one figure of a study as SVG."""
-    figure_style.draw(
-        folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.height
-    )
-
-
 def markdown(study: Study, results: Results) -> Iterator[str]:
-    """Yield the lines of a page with the figures beside it."""
+    """Yield the lines of a page."""
     yield f"# {study.question}\n"
     yield f"    {results['command']}\n"
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
@@ -452,8 +424,6 @@ def markdown(study: Study, results: Results) -> Iterator[str]:
     for section in study.sections(results):
         yield f"## {section.title}\n"
         yield f"{section.reading}\n"
-        if section.figure is not None:
-            yield f"![{section.title}]({study.name}_{section.figure}.svg)\n"
         for table in section.tables:
             yield from table_lines(table)
 

@@ -14,8 +14,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from benchmarks.frame.bisection import least_lasting
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import rec_concave
 from fim_private.learning.points import ExponentialInterior, MajorityPath
@@ -265,7 +264,6 @@ def _needs(results: Results) -> Section:
     return Section(
         "Values needed to find a point inside in 95 % of runs",
         reading,
-        "needs",
         (
             Table(columns, tuple(rows)),
             Table(("bits, what theorems ask for", *WAYS), tuple(asked)),
@@ -326,32 +324,6 @@ def _a_dist(results: Results) -> Section:
     )
 
 
-def paint(figure: Any, results: Results) -> None:
-    """Values needed against bits, measured and asked for."""
-    panel = figure.subplots()
-    measured = worst(results)
-    for way, colour, mark in zip(WAYS, COLOURS, MARKS, strict=False):
-        known = [(bits, n) for (bits, each), n in measured.items() if each == way]
-        panel.plot(
-            *zip(*known, strict=True), marker=mark, color=colour, label=way
-        ) if known else None
-        asked = [(bits, n) for bits, _ in known if (n := _asked(results, bits, way))]
-        panel.plot(*zip(*asked, strict=True), ":", color=colour) if asked else None
-    panel.set(
-        xscale="log",
-        yscale="log",
-        xlabel="bits of the domain",
-        ylabel=("values (dotted: what theorems ask for)"),
-    )
-    panel.set_xticks(
-        sorted({bits for bits, _ in measured}),
-        [str(bits) for bits in sorted({b for b, _ in measured})],
-    )
-    panel.minorticks_off()
-    panel.set_title("What the exponential mechanism needs grows fastest with the domain")
-    legend_below(figure, [panel], 2)
-
-
 QUESTION = "A point inside the data: how many values does it take, however large the domain?"
 STUDY = Study(
     "interior_point",
@@ -359,7 +331,6 @@ STUDY = Study(
     QUESTION,
     tasks,
     sections,
-    {"needs": Figure(paint, 5.5)},
 )
 
 if __name__ == "__main__":

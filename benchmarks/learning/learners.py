@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.frame.bisection import least_lasting
-from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import sanitizers
 from fim_private.learning.concepts import learn_box
@@ -420,28 +419,7 @@ def _densities(results: Results) -> Section:
         f"Theorem 3 in {len(within)} of {len(rows)} cases."
     )
     columns = ("n", *WAYS, "score lost, 95 % quantile", "bound", "runs")
-    return Section(
-        "The width of a private histogram", reading, "densities", (Table(columns, tuple(rows)),)
-    )
-
-
-def paint(figure: Any, results: Results) -> None:
-    """Integrated squared error of the chosen histogram against n."""
-    panel = figure.subplots()
-    found = answers_of(results, "density")
-    for way, colour, mark in zip(WAYS, COLOURS, MARKS, strict=False):
-        points = [(int(n), answer["error"][way]) for (n,), answer in found.items()]
-        panel.plot(
-            [n for n, _ in points], [e for _, e in points], marker=mark, color=colour, label=way
-        )
-    panel.set(
-        xscale="log",
-        yscale="log",
-        xlabel="training values n",
-        ylabel=("mean integrated squared error"),
-    )
-    panel.set_title("More values give less error, unless the width is chosen at random")
-    panel.legend()
+    return Section("The width of a private histogram", reading, (Table(columns, tuple(rows)),))
 
 
 QUESTION = "Private learners and sanitizers: how many rows do they take?"
@@ -451,7 +429,6 @@ STUDY = Study(
     QUESTION,
     tasks,
     sections,
-    {"densities": Figure(paint, 4.0)},
 )
 
 if __name__ == "__main__":

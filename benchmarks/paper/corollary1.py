@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.datasets import Source, sources
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below, line_style
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.support_spectra import Levels, power_law
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks as tasks
-from benchmarks.paper.corollary1_tasks import NEIGHBORS
 
 EXPONENTS = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60]
 KNOWN = [6, 20, 60]  # where large margin is told the universe as well
@@ -167,7 +165,6 @@ def _needed(results: Results) -> Section:
     return Section(
         "Support needed as the universe grows",
         reading,
-        "needs",
         (Table((*columns, *more), tuple(rows)),),
     )
 
@@ -210,7 +207,7 @@ def _errors(results: Results) -> Section:
         f"apart). On real spectra the "
         "exponential mechanism's error is a step: next to nothing until r log |I| outweighs "
         "f_max, then f_max. Where "
-        "itemsets crowd below a leader (last panel: e^(0.75 d) of them d units below) it grows "
+        "itemsets crowd below a leader (second table: e^(0.75 d) of them d units below) it grows "
         "in proportion to r log "
         f"|I|, to {worst:.0f} units. Large margin's stays at or below {flat:.1f}. In {lost} of "
         f"{len(rows)} spectra "
@@ -227,9 +224,21 @@ def _errors(results: Results) -> Section:
         ("error, 10^6 items known"),
     )
     more = ("exponential, 10^60 items: error, replace-one", "add-remove")
-    return Section(
-        "Error as the universe grows", reading, "errors", (Table((*columns, *more), tuple(rows)),)
-    )
+    spectra = Table((*columns, *more), tuple(rows))
+    return Section("Error as the universe grows", reading, (spectra, _crowds(results)))
+
+
+def _crowds(results: Results) -> Table:
+    """Return mean errors in units, where itemsets crowd below the leader, by number of items."""
+    rows = []
+    found = {int(size): answer["rows"] for (size,), answer in parts(results, "crowd").items()}
+    exponents = [row["exponent"] for row in found[min(found)]]
+    for size, errors in found.items():
+        exponential = {row["exponent"]: row["replace-one"] for row in errors}
+        margin = max(row["large-margin"] for row in errors)
+        rows.append((size, *(exponential.get(exponent) for exponent in exponents), margin))
+    columns = ("r", *(f"10^{exponent} items" for exponent in exponents), "large margin, at most")
+    return Table(columns, tuple(rows))
 
 
 def _crossings(results: Results) -> Section:
@@ -265,7 +274,7 @@ def _crossings(results: Results) -> Section:
         f"and never wins."
     )
     columns = ("data", "r", "neighbours", "ln K measured", "ln K predicted")
-    return Section("Where the two cross", reading, "crossing", (Table(columns, tuple(rows)),))
+    return Section("Where the two cross", reading, (Table(columns, tuple(rows)),))
 
 
 def _bound(results: Results) -> Section:
@@ -319,7 +328,7 @@ def _bound(results: Results) -> Section:
         "upper limit",
         "promised",
     )
-    return Section("The bound of Theorem 3", reading, "coverage", (Table(columns, tuple(rows)),))
+    return Section("The bound of Theorem 3", reading, (Table(columns, tuple(rows)),))
 
 
 def _constants(results: Results) -> Section:
@@ -341,9 +350,7 @@ def _constants(results: Results) -> Section:
         "itemsets that occur. The table has the fifteen largest."
     )
     columns = ("data", "r", "n", "ε", "δ", "f_max (units)", "L", "least C")
-    return Section(
-        "The constant of Corollary 1", reading, None, (Table(columns, tuple(rows[:15])),)
-    )
+    return Section("The constant of Corollary 1", reading, (Table(columns, tuple(rows[:15])),))
 
 
 def _condition(results: Results) -> Section:
@@ -374,7 +381,7 @@ def _condition(results: Results) -> Section:
         f"Between the two the margin decides, for itemsets that share the lead need a higher "
         f"rank and a wider margin."
     )
-    return Section("When does it succeed?", reading, "condition")
+    return Section("When does it succeed?", reading)
 
 
 def _unknown(results: Results) -> Section:
@@ -431,13 +438,12 @@ def _unknown(results: Results) -> Section:
         ),
         tuple(runs),
     )
-    return Section("Items that nobody knows in advance", reading, "unknown", (needs, answers))
+    return Section("Items that nobody knows in advance", reading, (needs, answers))
 
 
-# The figures.
+# What the tables are made of.
 
 KINDS = ("large-margin", "tight-margin", "limited-domain", "named-exponential")
-_NAMES = {"named-exponential": "exponential (size only)"}
 
 
 def parts(results: Results, part: str) -> dict[tuple[str, ...], Any]:
@@ -479,204 +485,12 @@ def covered(results: Results) -> list[Covered]:
     return found
 
 
-def needs(figure: Any, results: Results) -> None:
-    """Support needed against the number of items."""
-    for panel, neighbors in zip(figure.subplots(1, 2, sharey=True), NEIGHBORS, strict=True):
-        margin = 0
-        for place, ((size,), found) in enumerate(parts(results, "needs").items()):
-            items = [10.0**e for e in found["exponents"]]
-            panel.plot(
-                items,
-                found[neighbors]["exponential"],
-                label=f"exponential, r = {size}",
-                **line_style(place, 3),
-            )
-            margin = found[neighbors]["large-margin"]
-        panel.axhline(margin, color="black", linestyle="--", label="large margin, every r")
-        panel.set(title=neighbors, xscale="log", yscale="log", xlabel="items in the universe, |I|")
-        panel.set_yticks(*[[10, 30, 100, 300, 1000, 3000]] * 2)
-        panel.minorticks_off()
-        panel.set_xticks([10.0**e for e in (2, 20, 40, 60)])
-    figure.axes[0].set_ylabel("support needed (units), 95 %, ε = 1, δ = 1e-6")
-    figure.suptitle(
-        "The exponential mechanism needs more as the universe grows, large margin does not"
-    )
-    legend_below(figure, figure.axes[:1], 3)
-
-
-def errors(figure: Any, results: Results) -> None:
-    """Mean error against the number of items, a panel for each data set, and the crowd."""
-    found = parts(results, "errors")
-    names = list(dict.fromkeys(name for name, _ in found))
-    names = [*(name for name in names if not name.startswith("zipf")), *names[-1:]][:6]
-    names = list(dict.fromkeys(names))[:5]
-    panels = figure.subplots(math.ceil((len(names) + 1) / 2), 2, squeeze=False).ravel()
-    for panel, name in zip(panels, names, strict=False):
-        for (_, size), answer in ((key, value) for key, value in found.items() if key[0] == name):
-            # or lines would lie on each other
-            colour, apart = COLOURS[int(size) - 1], 0.02 * (int(size) - 1)
-            items = [10.0 ** row["exponent"] for row in answer["rows"]]
-            error = [row["replace-one"] / answer["maximum"] - apart for row in answer["rows"]]
-            panel.plot(
-                items,
-                error,
-                color=colour,
-                marker=MARKS[int(size) - 1],
-                markersize=3,
-                label=f"r = {size}",
-            )
-            panel.axhline(
-                answer["large-margin"] / answer["maximum"] - apart, color=colour, linestyle="--"
-            )
-            told = [
-                (10.0 ** row["exponent"], row["large-margin"])
-                for row in answer["rows"]
-                if "large-margin" in row
-            ]
-            heights = [error / answer["maximum"] - apart for _, error in told]
-            panel.plot([x for x, _ in told], heights, ":", color=colour, marker="x", markersize=4)
-        panel.set(title=name, ylim=(-0.15, 1.05), ylabel="error (share of f_max)")
-    panel = panels[len(names)]
-    for (size,), answer in parts(results, "crowd").items():
-        colour, place = COLOURS[int(size) - 1], int(size) - 1
-        items = [10.0 ** row["exponent"] for row in answer["rows"]]
-        panel.plot(items, [row["replace-one"] for row in answer["rows"]], **line_style(place, 3))
-        panel.plot(items, [row["large-margin"] for row in answer["rows"]], "--", color=colour)
-    panel.set(title="a crowd below the leader", ylabel="error (units)")
-    for panel in panels[: len(names) + 1]:
-        panel.set(xscale="log", xlabel="items in the universe, |I|")
-        panel.set_xticks([10.0**e for e in (2, 20, 40, 60)])
-    for panel in panels[len(names) + 1 :]:
-        panel.remove()
-    legend_below(figure, panels[:1], 6)
-    figure.suptitle(
-        "Mean error, ε = 1, δ = 1e-6, replace-one (f_max: no itemset is named, or one that "
-        "nobody has).\n"
-        "Solid: exponential; dashed: large margin; dotted: large margin that knows |I|. Sizes "
-        "are 0.02 apart."
-    )
-
-
-def crossing(figure: Any, results: Results) -> None:
-    """Crossings measured against predicted."""
-    panel = figure.subplots()
-    highest = 1.0
-    for place, neighbors in enumerate(NEIGHBORS):
-        both = [found["crossing"][neighbors] for found in parts(results, "errors").values()]
-        both += [found[neighbors]["crossing"] for found in parts(results, "needs").values()]
-        points = [(c["predicted"], c["measured"]) for c in both if c["measured"] is not None]
-        highest = max([highest, *(measured for _, measured in points)])
-        style = {"color": COLOURS[place], "marker": MARKS[place], "s": 14}
-        panel.scatter(*zip(*points, strict=True), label=neighbors, **style)
-    panel.plot([100, highest], [100, highest], color="black", linewidth=0.7, label="equal")
-    panel.axvspan(10, 60, color="0.85", label="pairs of up to 10^13 items")
-    panel.set(xscale="log", yscale="log", xlabel="ln K predicted", ylabel="ln K measured")
-    panel.set(title="Large margin wins from as many candidates K as predicted", xlim=(10, None))
-    panel.legend()
-
-
-def coverage(figure: Any, results: Results) -> None:
-    """Shares of releases within the bound, with intervals, against what is promised."""
-    panel = figure.subplots()
-    points = covered(results)
-    etas = sorted({p.eta for p in points}, reverse=True)
-    for place, eta in enumerate(etas):
-        own = sorted((p for p in points if p.eta == eta), key=lambda p: p.share)
-        x = place + np.linspace(-0.3, 0.3, len(own))
-        share = np.array([p.share for p in own])
-        bars = [share - [p.lower for p in own], [p.upper for p in own] - share]
-        panel.errorbar(x, share, bars, fmt="o", markersize=2, linewidth=0.6, color=COLOURS[0])
-        promised = panel.hlines(1 - eta, place - 0.4, place + 0.4, color=COLOURS[5])
-    if points:
-        promised.set_label("promised: 1 − η")
-        panel.plot(
-            [],
-            [],
-            "o",
-            color=COLOURS[0],
-            markersize=3,
-            label=("share of releases, 95 % interval, one case each"),
-        )
-        panel.legend(loc="lower right")
-    panel.set_xticks(range(len(etas)), [f"{eta:g}" for eta in etas])
-    panel.set(
-        xlabel="η",
-        ylabel="share of releases within the bound",
-        title="Releases keep Theorem 3's bound more often than promised",
-    )
-
-
-def condition(figure: Any, results: Results) -> None:
-    """Probability of a release against c(1) ε / ln(L/δ)."""
-    panel = figure.subplots()
-    found = parts(results, "condition")
-    names = list(dict.fromkeys(name for name, _ in found))
-    for (name, size), rows in found.items():
-        place = names.index(name)
-        panel.scatter(
-            [row["ratio"] for row in rows],
-            [1 - row["abstain"] for row in rows],
-            s=12,
-            color=COLOURS[place % len(COLOURS)],
-            marker=MARKS[int(size) - 1],
-            label=f"{name}, r = {size}",
-            alpha=0.8,
-        )
-    panel.set(
-        xscale="log",
-        xlim=(0.9, None),
-        xlabel="f_max · n ε / ln(L/δ)",
-        ylabel="probability of a release",
-    )
-    panel.set_title(
-        "Whatever the data, large margin begins to succeed at much the same place (δ = 1e-6)"
-    )
-    legend_below(figure, [panel], 3)
-
-
-def unknown(figure: Any, results: Results) -> None:
-    """Supports needed over open vocabularies."""
-    found = parts(results, "vocabulary")
-    names = list(dict.fromkeys(name for name, _ in found))
-    for panel, neighbors in zip(figure.subplots(1, 2, sharey=True), NEIGHBORS, strict=True):
-        for place, name in enumerate(names):
-            sizes = sorted(int(size) for other, size in found if other == name)
-            for index, kind in enumerate(KINDS):
-                needed = [found[name, str(size)][neighbors][kind] for size in sizes]
-                if place and kind != "named-exponential":
-                    continue  # the others do not depend on the vocabulary
-                where = f", {name}" if kind == "named-exponential" else ""
-                colour = COLOURS[index + place]
-                panel.plot(
-                    sizes,
-                    needed,
-                    color=colour,
-                    marker=MARKS[index + place],
-                    label=_NAMES.get(kind, kind) + where,
-                )
-        panel.set(title=neighbors, yscale="log", xlabel="items in the itemset, r")
-        panel.set_xticks(sizes)
-        panel.set_yticks(*[[10, 30, 100, 300, 1000]] * 2)
-        panel.minorticks_off()
-    figure.axes[0].set_ylabel("support needed (units), 95 %, ε = 1, δ = 1e-6")
-    figure.suptitle("Open vocabularies: limited-domain needs least")
-    legend_below(figure, figure.axes[:1], 2)
-
-
 STUDY = Study(
     "corollary1",
     "benchmarks.paper.corollary1",
     "Corollary 1: the error of large margin does not grow with the universe",
     build,
     sections,
-    {
-        "needs": Figure(needs, 5),
-        "errors": Figure(errors, 9),
-        "crossing": Figure(crossing, 4.5),
-        "coverage": Figure(coverage, 4),
-        "condition": Figure(condition, 6.5),
-        "unknown": Figure(unknown, 5),
-    },
 )
 
 if __name__ == "__main__":

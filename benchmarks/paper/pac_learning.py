@@ -10,7 +10,6 @@ exact; samples of rows are drawn with a seed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -18,8 +17,7 @@ import numpy as np
 
 import fim_private as fim
 from benchmarks.frame.datasets import sources
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table, floored
 from benchmarks.paper import hypothesis_classes
 from benchmarks.paper import hypothesis_classes as h
@@ -33,7 +31,6 @@ REAL = {
 ABOUT = {h.GENERATED: "conjunctions of up to 3 features", **REAL}
 MARGIN, EXPONENTIAL = "large-margin", "exponential"
 NAMES = (MARGIN, EXPONENTIAL, "tight-margin", "limited-domain")
-STYLES = {name: {"color": COLOURS[i], "marker": MARKS[i], "ms": 4} for i, name in enumerate(NAMES)}
 FLOOR = 1e-6  # of logarithmic axes
 CLASSES: dict[str, type[LargeMargin | TightMargin | LimitedDomain]] = {
     MARGIN: LargeMargin,
@@ -275,7 +272,7 @@ def _growth(results: Results) -> Section:
         "samples do not tell. Limited-domain and tight-margin, whose abstentions count as "
         "useless, do not feel |H|."
     )
-    return Section("Excess error as the class grows", reading, "growth", tuple(tables))
+    return Section("Excess error as the class grows", reading, tuple(tables))
 
 
 def _shells(results: Results) -> Section:
@@ -307,7 +304,7 @@ def _shells(results: Results) -> Section:
     table = Table(
         ("data", "hypotheses", "rows", "listed", "prediction functions F", "err*"), tuple(rows)
     )
-    return Section("Shells of nearly best hypotheses", reading, "shells", (table,))
+    return Section("Shells of nearly best hypotheses", reading, (table,))
 
 
 def _bounds(results: Results) -> Section:
@@ -375,9 +372,7 @@ def _bounds(results: Results) -> Section:
         "mean of exponential",
         *PAIRED,
     )
-    return Section(
-        "The bound as the sample grows", reading, "bound", (Table(columns, tuple(rows)),)
-    )
+    return Section("The bound as the sample grows", reading, (Table(columns, tuple(rows)),))
 
 
 def _sampler(results: Results) -> Section:
@@ -414,7 +409,7 @@ def _sampler(results: Results) -> Section:
     )
 
 
-# The figures.
+# What the tables are made of.
 
 
 def data_names(results: Results) -> list[str]:
@@ -429,94 +424,11 @@ def answers_on(results: Results, kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def _panels(figure: Any, results: Results) -> Iterator[tuple[Any, str]]:
-    names = data_names(results)
-    panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
-    for panel, name in zip(panels, names, strict=True):
-        panel.set_title(f"{name}: {ABOUT[name]}")
-        yield panel, name
-    legend_below(figure, panels, 3)
-
-
-def paint_growth(figure: Any, results: Results) -> None:
-    """Expected excess error against log10 of |H|."""
-    for panel, name in _panels(figure, results):
-        for (epsilon, found), line in zip(
-            answers_on(results, "growth", name).items(), ("-", ":"), strict=False
-        ):
-            for each, errors in found["errors"].items():
-                panel.plot(
-                    found["sizes"],
-                    np.maximum(errors, FLOOR),
-                    line,
-                    label=(f"{each}, ε = {epsilon}"),
-                    **STYLES[each],
-                )
-        panel.set(yscale="log", xlabel="log10 of |H|")
-    figure.supylabel(f"expected excess error (at least {FLOOR})")
-
-
-def paint_shells(figure: Any, results: Results) -> None:
-    """How many hypotheses are within t of the best, and where t*(n) lies."""
-    for panel, name in _panels(figure, results):
-        found = results["answers"][f"shape|{name}"]
-        panel.step(*found["shells"], where="post", color="k", label="shell |H(t)|")
-        for i, entry in enumerate(found["promised"]):
-            if entry["t*"] is not None:
-                x, y = entry["t*"], math.log10(entry["size"])
-                panel.plot(
-                    [x],
-                    [y],
-                    MARKS[i],
-                    color=COLOURS[i],
-                    ms=7,
-                    ls="",
-                    label=f"t*(n), n = {entry['rows']:,}",
-                )
-        panel.set(
-            xlabel="t: excess error",
-            ylabel="log10 of |H(t)|",
-            ylim=(-0.2, math.log10(found["listed"]) + 0.5),
-        )
-        panel.set_xlim(-0.02 * found["useless"], 1.1 * found["useless"])
-
-
-def paint_bound(figure: Any, results: Results) -> None:
-    """Excess error against the sample size n, measured and as it is bounded."""
-    for panel, name in _panels(figure, results):
-        promised = results["answers"][f"shape|{name}"]["promised"]
-        found = answers_on(results, "learning", name)
-        sizes = [int(n) for n in found]
-        for each in (MARGIN, EXPONENTIAL):
-            means = np.maximum([one["mean"][each] for one in found.values()], FLOOR)
-            panel.plot(sizes, means, label=f"{each}: mean", **STYLES[each])
-        quantiles = [max(one["quantile"], FLOOR) for one in found.values()]
-        panel.plot(
-            sizes,
-            quantiles,
-            "v:",
-            color=STYLES[MARGIN]["color"],
-            label=(f"{MARGIN}: 90 % quantile"),
-        )
-        for key, line, label in (("bound", "k--", "bound on large-margin"), ("t*", "k:", "t*(n)")):
-            known = [entry for entry in promised if entry[key] is not None]
-            panel.plot(
-                [entry["rows"] for entry in known],
-                [entry[key] for entry in known],
-                line,
-                label=label,
-            )
-        panel.set(xscale="log", yscale="log", xlabel="sample size n")
-    figure.supylabel(f"excess error (at least {FLOOR})")
-
-
-PAINTERS = {"growth": paint_growth, "shells": paint_shells, "bound": paint_bound}
 QUESTION = (
     "Private PAC learning by large margin: is it the class that costs, or only its nearly "
     "best hypotheses?"
 )
-FIGURES = {name: Figure(paint, 8.4) for name, paint in PAINTERS.items()}
-STUDY = Study("pac_learning", "benchmarks.paper.pac_learning", QUESTION, tasks, sections, FIGURES)
+STUDY = Study("pac_learning", "benchmarks.paper.pac_learning", QUESTION, tasks, sections)
 
 if __name__ == "__main__":
     main(STUDY)

@@ -33,8 +33,7 @@ import numpy as np
 
 import fim_private.mechanisms as fm
 from benchmarks.frame.bisection import least_between
-from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from fim_private.dp.neighbors import Neighbors
 from fim_private.spectrum import Level, SupportSpectrum
@@ -52,12 +51,6 @@ CONTEST = (MARGIN, "tight-margin", "limited-domain", "exponential")
 PURE_KINDS = (fm.Exponential, fm.PermuteAndFlip, fm.MaxOfLaplaces)
 # the last is with K known
 KINDS = (fm.LargeMargin, fm.TightMargin, fm.LimitedDomain, fm.Distance, fm.LargeMargin)
-# Sizes differ where lines coincide.
-SIZES = dict(zip((*PURE, "limited-domain"), (3, 9, 6, 6), strict=True))
-LOOKS = zip((*NAMES, *PURE[1:]), (*COLOURS[:6], COLOURS[5], COLOURS[1]), MARKS, strict=True)
-STYLES: dict[str, Any] = {
-    n: {"color": c, "marker": m, "label": n, "ms": SIZES.get(n, 4)} for n, c, m in LOOKS
-}
 # in the contest: the universe, and the cap on ranks of all who know nothing of it, which is public
 LARGEST = 10**6
 
@@ -262,9 +255,7 @@ def _equation_one(results: Results) -> Section:
         f"{f'below K = 10^{dearer[0]}' if dearer else 'everywhere'}. Tight-margin "
         f"({tight}) and limited-domain ({limited}) do at any K, without knowing it."
     )
-    return Section(
-        "Units needed for 95 % success", reading, "needs", (Table(columns, tuple(rows)), slopes)
-    )
+    return Section("Units needed for 95 % success", reading, (Table(columns, tuple(rows)), slopes))
 
 
 def _pure(results: Results) -> Section:
@@ -292,7 +283,7 @@ def _pure(results: Results) -> Section:
         f"above the bound."
     )
     table = Table(("n for 1/2", "neighbours", *(f"K = 10^{e}" for e in exponents)), tuple(rows))
-    return Section("Pure privacy pays for the universe", reading, "range", (table,))
+    return Section("Pure privacy pays for the universe", reading, (table,))
 
 
 def _margin(results: Results) -> Section:
@@ -325,69 +316,11 @@ def _margin(results: Results) -> Section:
         f"at {f'ℓ = {won}' if won else 'no ℓ here'}. No success was above the bound at any point."
     )
     table = Table(("ℓ", "bound: ln((ℓ-1)/2)/ε", *CONTEST, "Theorem 3: (6/ε) ln 4ℓ"), tuple(rows))
-    return Section("A margin below rank ℓ leaves ln ℓ to pay", reading, "margin", (table,))
+    return Section("A margin below rank ℓ leaves ln ℓ to pay", reading, (table,))
 
 
-def _paint_needs(figure: Any, results: Results) -> None:
-    axes = figure.subplots(2, 2, sharex=True, sharey=True)
-    exponents = _exponents(results)
-    for panel, (relation, data) in zip(axes.flat, product(RELATIONS, LEADERS), strict=True):
-        found = {name: _needed(results, data, relation, name) for name in NAMES}
-        for name, units in found.items():
-            if None not in units:
-                panel.plot(exponents, units, "--" if name == KNOWN else "-", **STYLES[name])
-        never = ", ".join(name for name, units in found.items() if None in units)
-        panel.text(
-            0.98, 0.7, f"never: {never}" if never else "", transform=panel.transAxes, ha="right"
-        )
-        panel.set(xlabel="log10 of the universe size K", ylabel="units n for 95 % success")
-        panel.set_title(f"{data}, {relation}")
-        panel.label_outer()
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-
-
-def _paint_range(figure: Any, results: Results) -> None:
-    axes, one = figure.subplots(1, 2, sharey=True), next(iter(LEADERS))
-    exponents = _exponents(results)
-    for panel, relation in zip(axes, RELATIONS, strict=True):
-        bound = [pure_need(10**e, relation) for e in exponents]
-        panel.plot(exponents, bound, "k--", label="no ε-private mechanism below this line")
-        for name in (*PURE[1:], PURE[0], MARGIN):
-            panel.plot(exponents, _needed(results, one, relation, name, EVEN), **STYLES[name])
-        panel.set(
-            xlabel="log10 of the universe size K", ylabel="units n for 50 % success", title=relation
-        )
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-
-
-def _paint_margin(figure: Any, results: Results) -> None:
-    ells = [ell for ell in _ells(results) if ell > 2][-4:]
-    ratios = np.linspace(0, 12, 400).tolist()
-    panels = figure.subplots(2, -(-len(ells) // 2), sharex=True, sharey=True, squeeze=False)
-    for panel, ell in zip(panels.flat, ells, strict=False):
-        unit = math.log(ell) / EPSILON
-        for name in CONTEST:
-            curve = results["answers"][f"margin|{ell}|{name}"]
-            panel.plot([m / unit for m in curve["units"]], curve["success"], **STYLES[name])
-        bound = [min(with_margin(ell, ratio * unit), 1.0) for ratio in ratios]
-        panel.plot(ratios, bound, "k--", label="no (ε, δ)-private mechanism above this line")
-        panel.set(
-            title=f"ℓ = {ell:,}",
-            xlabel="lead m · ε / ln ℓ",
-            ylabel=("chance of the best item"),
-            xlim=(0, 12),
-        )
-        panel.label_outer()
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-
-
-FIGURES = {
-    "needs": Figure(_paint_needs, 6.5),
-    "range": Figure(_paint_range, 4.2),
-    "margin": Figure(_paint_margin, 6.0),
-}
 QUESTION = "The worked examples of the large margin paper, as exact numbers"
-STUDY = Study("examples", "benchmarks.paper.worked_examples", QUESTION, tasks, sections, FIGURES)
+STUDY = Study("examples", "benchmarks.paper.worked_examples", QUESTION, tasks, sections)
 
 if __name__ == "__main__":
     main(STUDY)

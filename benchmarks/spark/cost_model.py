@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.spark.generated_baskets import ITEMS, entries_among, items_among
-from benchmarks.spark.watched_process import OK, READ_KEPT, READ_SOURCE, SHUFFLED, TOGETHER, WORKER
+from benchmarks.spark.watched_process import OK, READ_KEPT, READ_SOURCE, SHUFFLED, WORKER
 from benchmarks.spark.ways import CLUSTER, LOCAL_SPARK
 from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
 
@@ -259,23 +258,3 @@ def by_way(results: Results) -> dict[str, dict[int, dict[str, Any]]]:
 def done(answers: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """Return the answers of counts that came to an end."""
     return {baskets: answer for baskets, answer in answers.items() if answer["status"] == OK}
-
-
-def paint(figure: Any, results: Results) -> None:
-    """Seconds, and the memory of all processes, against baskets."""
-    seconds, memory = figure.subplots(1, 2)
-    for i, (way, answers) in enumerate(by_way(results).items()):
-        style = {"color": COLOURS[i], "marker": MARKS[i], "ms": 5, "label": way}
-        ended = done(answers)
-        seconds.plot([*ended], [one["seconds"] for one in ended.values()], **style)
-        memory.plot([*ended], [one["peaks"][TOGETHER] / 1e6 for one in ended.values()], **style)
-    seconds.set(
-        xscale="log",
-        yscale="log",
-        xlabel="baskets",
-        title=("seconds, start of the process included"),
-    )
-    memory.set(
-        xscale="log", yscale="log", xlabel="baskets", title=("peak memory of all processes (MB)")
-    )
-    legend_below(figure, [seconds], 3)

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.spark.cost_model import (
     by_way,
     crossing,
     done,
     model_section,
-    paint,
     plan_section,
     through_largest,
 )
@@ -137,7 +136,7 @@ def _seconds(results: Results) -> Section:
         "counting",
         "a release more",
     )
-    return Section("Seconds", reading, "scale", (Table(columns, tuple(rows)),))
+    return Section("Seconds", reading, (Table(columns, tuple(rows)),))
 
 
 def _versions(told: list[dict[str, str]]) -> str:
@@ -323,10 +322,7 @@ QUESTION = (
     "Counting on Spark: what does it cost beside one machine, and what will it cost at "
     "10^10 baskets?"
 )
-FIGURES = {"scale": Figure(paint, 5)}
-STUDY = Study(
-    "spark_scale", "benchmarks.spark.scale", QUESTION, tasks, sections, FIGURES, workers=1
-)
+STUDY = Study("spark_scale", "benchmarks.spark.scale", QUESTION, tasks, sections, workers=1)
 
 if __name__ == "__main__":
     main(STUDY)

@@ -181,7 +181,7 @@ def sections(results: Results) -> tuple[Section, ...]:
 
 
 QUESTION = "Counting in a database: what does a release cost beside one machine and Spark?"
-STUDY = Study("warehouse", "benchmarks.spark.warehouse", QUESTION, tasks, sections, {}, workers=1)
+STUDY = Study("warehouse", "benchmarks.spark.warehouse", QUESTION, tasks, sections, workers=1)
 
 if __name__ == "__main__":
     main(STUDY)

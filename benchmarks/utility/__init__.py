@@ -1,7 +1,7 @@
 """Who finds the most frequent itemsets, and who does not: every mechanism and peer, on every data
 set.
 
-compare      The study, as it is run, what there is to read in its answers, and its figures.
+compare      The study, as it is run, and what there is to read in its answers.
 tasks        Releases of mechanisms, simulated or run as shipped, and of peers, and how good they
              are.
 simulation   A hundred of these at a time, in floating point: fast, not private.

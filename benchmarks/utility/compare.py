@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
-from statistics import fmean
 from typing import Any
 
 from benchmarks.frame.datasets import Source, quest, sources
-from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
 from benchmarks.utility import tasks
@@ -245,9 +243,7 @@ def _replaced(rows: list[Row]) -> Section:
         "under both."
     )
     columns = (f"k = {k}: {relation}" for k in counts for relation in both)
-    return Section(
-        "One basket replaced", reading, None, (Table(("mechanism", *columns), tuple(lines)),)
-    )
+    return Section("One basket replaced", reading, (Table(("mechanism", *columns), tuple(lines)),))
 
 
 def forms(rows: list[Row]) -> Section:
@@ -271,7 +267,6 @@ def forms(rows: list[Row]) -> Section:
     return Section(
         "Levelwise with the items, and without supports",
         reading,
-        None,
         (Table(columns, tuple(lines)),),
     )
 
@@ -360,7 +355,7 @@ def _missed(rows: list[Row], sizes: str) -> Section:
         "it."
     )
     return Section(
-        f"False negatives and precision, itemsets of {sizes}", reading, None, (by_k(rows, RATES),)
+        f"False negatives and precision, itemsets of {sizes}", reading, (by_k(rows, RATES),)
     )
 
 
@@ -391,7 +386,7 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
         f"than the best of these at "
         f"{places(behind)}. The third table says at which ε it is ahead of them on each data set."
     )
-    return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))
+    return Section("Which wins where", reading, (wins, compared, _ahead(of_all, counts)))
 
 
 def _wins(rows: list[Row], counts: list[int]) -> tuple[Table, Callable[[str], str]]:
@@ -484,7 +479,7 @@ def _against(rows: list[Row]) -> Section:
         )
     else:
         reading += "It loses to none of them more often than it wins."
-    return Section("Levelwise against each of the others", reading, None, (table,))
+    return Section("Levelwise against each of the others", reading, (table,))
 
 
 def _privacy(rows: list[Row]) -> Section:
@@ -506,7 +501,7 @@ def _privacy(rows: list[Row]) -> Section:
         for k, epsilon in product(counts, dict.fromkeys((grid[0], grid[-1])))
     )
     reading = f"Mean FNR over data sets and all sizes, δ = 1e-6. Least are:\n\n{least_at}"
-    return Section("More and less privacy", reading, "epsilon", tuple(tables))
+    return Section("More and less privacy", reading, tuple(tables))
 
 
 def _regret(rows: list[Row]) -> Section:
@@ -525,7 +520,7 @@ def _regret(rows: list[Row]) -> Section:
         f"{'; '.join(parts) or 'nobody finds anything'}. Where the regret is far below the FNR, "
         "what is released instead is nearly as frequent."
     )
-    return Section("Regret", reading, None, (by_k(rows, {"": "regret"}),))
+    return Section("Regret", reading, (by_k(rows, {"": "regret"}),))
 
 
 def _supports(rows: list[Row]) -> Section:
@@ -555,7 +550,6 @@ def _supports(rows: list[Row]) -> Section:
     return Section(
         "Supports and abstentions",
         reading,
-        "supports",
         (Table(("mechanism", *columns), tuple(lines)),),
     )
 
@@ -583,7 +577,7 @@ def _deltas(rows: list[Row]) -> Section:
             f"more is missed."
         )
     columns = ("mechanism", *(f"δ = {delta:g}" for delta in deltas))
-    return Section("The price of a smaller δ", reading, None, (Table(columns, tuple(lines)),))
+    return Section("The price of a smaller δ", reading, (Table(columns, tuple(lines)),))
 
 
 def _by_data(rows: list[Row]) -> Section:
@@ -600,125 +594,7 @@ def _by_data(rows: list[Row]) -> Section:
         if any(cells):
             lines.append((entry, *cells))
     reading = f"FNR with its interval at ε = 1, δ = 1e-6, k = {k}, itemsets of {chosen}."
-    return Section("By data set", reading, "data", (Table(("mechanism", *data), tuple(lines)),))
-
-
-# The figures.
-
-# Those that a figure can hold; tables have all.
-SHOWN = (
-    "large-margin",
-    "tight-margin",
-    "limited-domain",
-    "levelwise",
-    "exponential",
-    "PrivBasis, zCDP",
-    "weighted Gaussian (OpenDP)",
-    "stability histogram (OpenDP)",
-)
-
-
-def _rows(results: Results) -> list[Row]:
-    """Return the settings that figures are of."""
-    return [
-        row
-        for row in complete_rows(results)
-        if (row.unit, row.neighbors, row.delta) == (BASKET, ADD_REMOVE, 1e-6)
-    ]
-
-
-def epsilon(figure: Any, results: Results) -> None:
-    """Mean FNR over the data sets against ε, by k and size."""
-    rows = [row for row in _rows(results) if row.k in (10, 100)]
-    if not rows:
-        return
-    sizes = list(dict.fromkeys(row.sizes for row in rows))
-    counts = [k for k in (10, 100) if any(row.k == k for row in rows)]
-    panels = figure.subplots(len(sizes), len(counts), squeeze=False, sharex=True, sharey=True)
-    for line, size in zip(panels, sizes, strict=True):
-        for panel, k in zip(line, counts, strict=True):
-            for place, entry in enumerate(SHOWN):
-                own = [row for row in rows if (row.entry, row.sizes, row.k) == (entry, size, k)]
-                grid = sorted({row.epsilon for row in own})
-                means = [fmean(row.found["fnr"] for row in own if row.epsilon == e) for e in grid]
-                panel.plot(grid, means, label=entry, **line_style(place))
-            panel.set(title=f"k = {k}, itemsets of {size}", xscale="log", ylim=(-0.03, 1.03))
-            panel.set_xticks([0.1, 0.25, 0.5, 1, 2], ["0.1", "0.25", "0.5", "1", "2"])
-            panel.minorticks_off()
-    figure.supylabel("mean false-negative rate")
-    for panel in panels[-1]:
-        panel.set_xlabel("ε (δ = 1e-6)")
-    figure.suptitle("More ε finds more, whatever the mechanism")
-    legend_below(figure, panels.ravel(), 3)
-
-
-def supports(figure: Any, results: Results) -> None:
-    """Median relative error of supports against the share that is released."""
-    panel = figure.subplots()
-    rows = [row for row in _rows(results) if row.epsilon == 1]
-    if not rows:
-        return
-    for place, entry in enumerate(SHOWN):
-        own = [
-            row
-            for row in rows
-            if row.entry == entry and row.k in (10, 100) and row.found["error_median"] is not None
-        ]
-        panel.scatter(
-            [1 - row.found["abstained"] for row in own],
-            [max(row.found["error_median"], 1e-4) for row in own],
-            color=COLOURS[place],
-            marker=MARKS[place],
-            s=16,
-            alpha=0.8,
-            label=entry,
-        )
-    panel.set(
-        yscale="log",
-        xlabel="share of k that is released",
-        ylabel=("median relative error of released supports"),
-    )
-    panel.set_title(
-        "Some release all, and noise with it (a point: a data set, a size, k = 10 or 100; ε = 1)"
-    )
-    legend_below(figure, [panel], 3)
-
-
-def data(figure: Any, results: Results) -> None:
-    """FNR by data set, with intervals."""
-    rows = [row for row in _rows(results) if row.epsilon == 1 and row.k == 10]
-    if not rows:
-        return
-    sizes = list(dict.fromkeys(row.sizes for row in rows))
-    chosen = sizes[min(1, len(sizes) - 1)]
-    rows = [row for row in rows if row.sizes == chosen]
-    names = list(dict.fromkeys(row.data for row in rows))
-    panel = figure.subplots()
-    for place, entry in enumerate(SHOWN):
-        own = {row.data: row.found for row in rows if row.entry == entry}
-        y = [names.index(name) + 0.09 * (place - len(SHOWN) / 2 + 0.5) for name in own]
-        found = list(own.values())
-        bars = [
-            [max(0.0, f["fnr"] - f["low"]) for f in found],
-            [max(0.0, f["high"] - f["fnr"]) for f in found],
-        ]
-        panel.errorbar(
-            [f["fnr"] for f in found],
-            y,
-            xerr=bars,
-            label=entry,
-            linestyle="none",
-            **line_style(place, 5),
-        )
-    panel.set_yticks(range(len(names)), names)
-    panel.invert_yaxis()
-    panel.grid(visible=False, axis="y")
-    panel.set(xlabel="false-negative rate, 95 % interval", xlim=(-0.03, 1.03))
-    panel.set_title(
-        f"What each mechanism misses on each data set (k = 10, itemsets of {chosen}, "
-        f"ε = 1, δ = 1e-6)"
-    )
-    legend_below(figure, [panel], 3)
+    return Section("By data set", reading, (Table(("mechanism", *data), tuple(lines)),))
 
 
 STUDY = Study(
@@ -727,11 +603,6 @@ STUDY = Study(
     "Utility: who finds the most frequent itemsets, and who does not",
     build,
     sections,
-    {
-        "epsilon": Figure(epsilon, 9.5),
-        "supports": Figure(supports, 5.5),
-        "data": Figure(data, 8),
-    },
 )
 
 if __name__ == "__main__":

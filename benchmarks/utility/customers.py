@@ -17,9 +17,8 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.frame.datasets import Source, corner_shop, shops
-from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
@@ -156,7 +155,7 @@ def sections(results: Results) -> Iterator[Section]:
         return
     yield Section("What was measured of customers", _METHOD)
     first = found_at(found, label(PAIRS), EPSILON)
-    yield Section("Pairs of customers", _PAIRS, "pairs", (_targets(first), _table(first, "pairs")))
+    yield Section("Pairs of customers", _PAIRS, (_targets(first), _table(first, "pairs")))
     yield _losses(found)
     yield _nearly_all(found)
     for sizes in OTHER_SIZES:
@@ -166,7 +165,6 @@ def sections(results: Results) -> Iterator[Section]:
             yield Section(
                 title,
                 f"ε = {EPSILON:g}.{together}",
-                None,
                 (_table(some, f"itemsets of {label(sizes)}"),),
             )
     for epsilon in OTHER_EPSILONS:
@@ -174,7 +172,6 @@ def sections(results: Results) -> Iterator[Section]:
             yield Section(
                 f"Customers: pairs at ε = {epsilon:g}",
                 _OTHER_EPSILON,
-                None,
                 (_table(some, "pairs"),),
             )
 
@@ -295,7 +292,7 @@ def _losses(found: Found) -> Section:
     )
     table = Table(("the tool", "who misses less", *_SETTING, "its FNR", "theirs"), tuple(lines))
     return Section(
-        "Where the tool loses, and to which mechanisms", reading, None, (table,) if lines else ()
+        "Where the tool loses, and to which mechanisms", reading, (table,) if lines else ()
     )
 
 
@@ -312,7 +309,7 @@ def _nearly_all(found: Found) -> Section:
         f"The tool misses {100 * NEARLY_ALL:.0f} % or more of the top k here.\n\n" + "\n".join(told)
     )
     table = Table(("the tool", *_SETTING, "FNR"), tuple(lines))
-    return Section("Where nearly all is missed", reading, None, (table,) if lines else ())
+    return Section("Where nearly all is missed", reading, (table,) if lines else ())
 
 
 _SETTING = ("shop", "customers", "sizes", "ε", "neighbours", "k")
@@ -323,46 +320,12 @@ def _cells(setting: Setting) -> tuple[Cell, ...]:
     return shop, part, sizes, f"{epsilon:g}", relation, k
 
 
-def paint(figure: Any, results: Results) -> None:
-    """FNR of pairs at ε = 1 against k: whole shops, and their halves in dashes."""
-    found = found_at(_found(results), label(PAIRS), EPSILON)
-    shops_ = list(dict.fromkeys(shop for shop, *_ in found))
-    if not shops_:
-        return
-    relations = (ADD_REMOVE, REPLACE_ONE)
-    panels = figure.subplots(len(shops_), len(relations), squeeze=False, sharex=True, sharey=True)
-    for (line, shop), (column, relation), (place, entry), part in product(
-        zip(panels, shops_, strict=True),
-        enumerate(relations),
-        enumerate(ENTRIES),
-        (WHOLE, "halves"),
-    ):
-        points = [
-            (k, _missed(entries[entry]))
-            for (name, own, k, _, _, other), entries in sorted(found.items())
-            if (name, own, other) == (shop, part, relation) and entry in entries
-        ]
-        if points:
-            named = {"label": entry} if part == WHOLE else {"linestyle": "--", "alpha": 0.6}
-            line[column].plot(*zip(*points, strict=True), **line_style(place), **named)
-        line[column].set(title=f"{shop}, {relation}", ylim=(-0.03, 1.03))
-    for panel in panels[-1]:
-        panel.set_xlabel("k")
-    figure.supylabel("false-negative rate")
-    figure.suptitle(
-        f"Pairs by customer at ε = {EPSILON:g}: with half as many customers (dashed) "
-        f"mostly more is missed"
-    )
-    legend_below(figure, panels.ravel(), 3)
-
-
 STUDY = Study(
     "customers",
     "benchmarks.utility.customers",
     "Customers: what is missed where a shop protects its customers",
     build,
     sections,
-    {"pairs": Figure(paint, 9)},
 )
 
 if __name__ == "__main__":

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.datasets import COMPLETE_JOURNEY, Source, quest, sources
-from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import tasks
@@ -130,7 +129,6 @@ def sections(results: Results) -> Iterator[Section]:
         f"{how} Parts of the baskets, and more of them drawn with replacement. The list says "
         f"from how many "
         f"baskets on FNR is {ENOUGH:g} or less.\n\n{needs}\n{_won(curves, BASKETS)}",
-        "curves",
         (_table(curves, BASKETS),),
     )
     yield Section(
@@ -141,7 +139,6 @@ def sections(results: Results) -> Iterator[Section]:
         "nobody bought together, "
         f"so that the top k itself changes: what counts is the difference between mechanisms. "
         f"{_won(curves, LENGTH)}",
-        None,
         (_table(curves, LENGTH),),
     )
 
@@ -189,38 +186,12 @@ def _table(curves: Curves, what: str) -> Table:
     )
 
 
-def paint(figure: Any, results: Results) -> None:
-    """FNR against the number of baskets and their length."""
-    curves = _curves(results)
-    data = list(dict.fromkeys(name for name, *_ in curves))
-    if not data:
-        return
-    panels = figure.subplots(len(data), 2, squeeze=False, sharey=True)
-    counts = sorted({k for _, _, k, _ in curves})
-    for (name, what, k, entry), curve in curves.items():
-        panel = panels[data.index(name)][list(FACTORS).index(what)]
-        style = line_style(ENTRIES.index(entry))
-        x, rates = zip(*sorted(curve.values()), strict=True)
-        panel.plot(
-            x, rates, linestyle=("-", "--")[counts.index(k)], label=f"{entry}, k = {k}", **style
-        )
-        along = {BASKETS: "baskets", LENGTH: "mean length of a basket"}[what]
-        panel.set(title=name, xscale="log", ylim=(-0.03, 1.03), xlabel=along)
-        if what == LENGTH:
-            panel.set_xticks([5, 10, 20, 40], ["5", "10", "20", "40"])
-            panel.minorticks_off()
-    figure.supylabel("false-negative rate")
-    figure.suptitle("Less is missed where baskets are more, or longer")
-    legend_below(figure, panels.ravel(), 2)
-
-
 STUDY = Study(
     "growth",
     "benchmarks.utility.growth",
     "Growth: what is missed as baskets are more, and longer",
     build,
     sections,
-    {"curves": Figure(paint, 6.5)},
 )
 
 if __name__ == "__main__":

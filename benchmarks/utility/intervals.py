@@ -208,7 +208,6 @@ def sections(results: Results) -> Iterator[Section]:
         f"{how} Mean squared error and half width are parts of those of the exact supports, which "
         f"use no other itemset. Coverage is how many intervals hold the true support, in the mean "
         f"of all data sets, and of the data set where the fewest do.",
-        None,
         (
             Table(
                 (*columns, "coverage", "least", "exact coverage"),
@@ -231,7 +230,6 @@ def sections(results: Results) -> Iterator[Section]:
         f"{how} How many intervals of each metric hold the true value, in the mean of all data "
         f"sets; least: how many of lift do where the fewest do. Clear: how many rules are not "
         f"doubtful, where there is lift.",
-        None,
         (
             Table(
                 ("neighbours", "k", "data sets", *METRICS, "least", "clear"),
@@ -255,7 +253,6 @@ def sections(results: Results) -> Iterator[Section]:
     yield Section(
         "Rules that are clear of the noise, by data set",
         f"{how} The share of rules that are not doubtful, under add-remove.",
-        None,
         (_clear_rules(answers),),
     )
 
@@ -287,7 +284,6 @@ STUDY = Study(
     "Intervals: how near supports and rules are, and whether their intervals hold",
     build,
     sections,
-    {},
 )
 
 if __name__ == "__main__":

@@ -114,7 +114,6 @@ def sections(results: Results) -> Iterator[Section]:
         f"the k most frequent. Least right is the setting with the smallest share, of those with "
         f"{FEWEST} sure itemsets or more. Low: how many of these settings have fewer than "
         f"{RIGHT:.0%} by a one-sided binomial test at {BY_CHANCE:.0%}.",
-        None,
         (
             Table(
                 ("data set", "released", "sure", "right", "settings", "least right", "low"),
@@ -139,7 +138,6 @@ STUDY = Study(
     "Marks: is what is said to be sure among the most frequent?",
     build,
     sections,
-    {},
 )
 
 if __name__ == "__main__":

@@ -135,7 +135,6 @@ def sections(results: Results) -> Iterator[Section]:
         f"and with a list of all items; {GENERAL_PAIRS}: those of the general release that have "
         f"the item. Sure: how many partners were marked as sure to be among the {TOP}, and which "
         f"share of them is.",
-        None,
         (_table(answers),),
     )
 
@@ -166,7 +165,6 @@ STUDY = Study(
     "Partners: what goes with one item",
     build,
     sections,
-    {},
 )
 
 if __name__ == "__main__":

@@ -26,10 +26,8 @@ from benchmarks.frame.datasets import (
     real_sources,
     sources,
 )
-from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.study import (
     NOTHING,
-    Figure,
     Options,
     Results,
     Section,
@@ -47,7 +45,6 @@ SIZE, K, RUNS, PLANTS = 2, 50, 5, 20
 PLAIN, KNOWN, LISTED = "nothing", "the last release", "a product list"
 BUDGET: dict[str, Any] = {"size": SIZE, "epsilon": 1.0, "delta": 1e-6, "mechanism": "levelwise"}
 RELATIONS = ("add-remove", "replace-one")
-RISES = ("rise", "new")
 PLANTED = (0.1, 0.25, 0.5)
 
 
@@ -294,7 +291,6 @@ def sections(results: Results) -> Iterator[Section]:
     yield Section(
         "What the last release adds",
         _METHOD,
-        "known" if chains else None,
         (table,) if lines else (),
     )
     claims = [(" ".join(key), rows) for key, rows in chains.items()]
@@ -327,39 +323,7 @@ def sections(results: Results) -> Iterator[Section]:
         "At most 5 % of the claims are to be wrong, and 95 % of the intervals are to hold "
         "the true difference."
     )
-    yield Section(
-        "Whether what is said to have changed has", reading, None, (Table(heads, tuple(told)),)
-    )
-
-
-def paint(figure: Any, results: Results) -> None:
-    """FNR of each period by what is known, by customer under add-remove."""
-    chains = {
-        key: rows for key, rows in answers_of(results, "chain").items() if key[2] == RELATIONS[0]
-    }
-    if not chains:
-        return
-    shops, units = (list(dict.fromkeys(key[place] for key in chains)) for place in (0, 1))
-    panels = figure.subplots(len(shops), len(units), squeeze=False, sharey=True)
-    for (shop, unit, _), rows in chains.items():
-        panel = panels[shops.index(shop), units.index(unit)]
-        periods = sorted({row["period"] for row in rows})
-        for place, name in enumerate((PLAIN, KNOWN, LISTED)):
-            means = [
-                fmean(row[name] for row in rows if row["period"] == period) for period in periods
-            ]
-            panel.plot(
-                [period + 1 for period in periods],
-                means,
-                label=f"knows {name}",
-                **line_style(place),
-            )
-        panel.set(title=f"{shop}, by {unit}", ylim=(-0.03, 1.03), xticks=[p + 1 for p in periods])
-    for panel in panels[-1]:
-        panel.set_xlabel("period")
-    figure.supylabel("false-negative rate")
-    figure.suptitle("A product list mostly helps more than the last release")
-    legend_below(figure, panels.ravel(), 3)
+    yield Section("Whether what is said to have changed has", reading, (Table(heads, tuple(told)),))
 
 
 STUDY = Study(
@@ -368,7 +332,6 @@ STUDY = Study(
     "Periods: what the last release adds, and whether what is said to have changed has",
     build,
     sections,
-    {"known": Figure(paint, 7.5)},
 )
 
 if __name__ == "__main__":

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.datasets import Source, quest, real_sources
-from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import Levels, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.privbasis import privbasis_trials
@@ -182,7 +181,6 @@ def sections(results: Results) -> Iterator[Section]:
             "of the tied will do.\n\n"
         )
         + "\n".join(f"- {_against(curves, ours, theirs, 'fnr')}" for ours, theirs in PAIRS),
-        "curves",
         (_table(curves, "fnr"), _by_setting(curves)),
     )
     yield Section(
@@ -191,7 +189,6 @@ def sections(results: Results) -> Iterator[Section]:
         "only some are on it, "
         "here by lot. So even a release of the true top k may miss some.\n\n"
         + "\n".join(f"- {_against(curves, ours, theirs, 'fnr_listed')}" for ours, theirs in PAIRS),
-        None,
         (_table(curves, "fnr_listed"),),
     )
     yield Section(
@@ -203,7 +200,6 @@ def sections(results: Results) -> Iterator[Section]:
         "only what stands out from the noise, has small errors for that reason too."
         + (" Another table has them.\n\n" if partly.rows else "\n\n")
         + "\n".join(f"- {_against(curves, ours, theirs, 'error')}" for ours, theirs in PAIRS),
-        None,
         (_table(curves, "error"), *([partly] if partly.rows else [])),
     )
 
@@ -309,37 +305,12 @@ def _by_setting(curves: Curves) -> Table:
     return Table(columns, tuple(lines))
 
 
-def paint(figure: Any, results: Results) -> None:
-    """FNR, and below it relative error, against ε."""
-    curves = _curves(results)
-    settings = list(dict.fromkeys((data, count) for data, count, _ in curves))
-    if not settings:
-        return
-    panels = figure.subplots(len(settings), 2, squeeze=False, sharex=True, sharey="col")
-    for (data, count, entry), curve in curves.items():
-        style = line_style(list(ENTRIES).index(entry))
-        rates, errors = panels[settings.index((data, count))]
-        for panel, field in ((rates, "fnr"), (errors, "error")):
-            points = [(e, y) for e in sorted(curve) if (y := value(curve[e], field)) is not None]
-            if points:
-                panel.plot(
-                    *zip(*points, strict=True), label=f"{entry}, δ = {ENTRIES[entry]:g}", **style
-                )
-            panel.set(xscale="log", title=f"{data}, k = {count}")
-        rates.set(ylim=(-0.03, 1.03), ylabel="false-negative rate")
-        errors.set(yscale="log", ylabel="relative error")
-    for panel in panels[-1]:
-        panel.set_xlabel("ε")
-    legend_below(figure, panels.ravel(), 2)
-
-
 STUDY = Study(
     "privbasis",
     "benchmarks.utility.privbasis_grid",
     "PrivBasis on its authors' own grid",
     build,
     sections,
-    {"curves": Figure(paint, 9)},
 )
 
 if __name__ == "__main__":

@@ -165,7 +165,6 @@ def sections(results: Results) -> Iterator[Section]:
         f"Far: in how many settings that misses over {FAR:g} more than the better of {LEVELWISE} "
         f"and selecting {SELECTIONS}. The k-th itemset of a shop counts as missed or not, so that "
         f"small k are rough.",
-        None,
         (_table(found),),
     )
 
@@ -196,7 +195,6 @@ STUDY = Study(
     "Small shops: levelwise or selections, by the number of customers",
     build,
     sections,
-    {},
 )
 
 if __name__ == "__main__":

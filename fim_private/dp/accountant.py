@@ -298,7 +298,8 @@ def cost_of_group(cost: PrivacyCost, units: int) -> PrivacyCost:
         delta = Fraction(cost.delta > 0)
     elif growth > 1:
         delta = cost.delta * (growth**units - 1) / (growth - 1)
-    return PrivacyCost(epsilon, min(Fraction(1), delta))
+    # Of few digits, and no less: a ledger holds no fraction of many.
+    return PrivacyCost(epsilon, float(Exact(min(Fraction(1), delta))))
 
 
 def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:

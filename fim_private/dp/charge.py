@@ -23,14 +23,14 @@ from fractions import Fraction
 from typing import Any, TypedDict
 
 from fim_private.display import JsonObject
-from fim_private.dp.accountant import Reach, Sums, smallest_cost, sums_of
+from fim_private.dp.accountant import Reach, Sums, cost_of_group, smallest_cost, sums_of
 from fim_private.dp.arguments import short
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, most_in_words, rounded_down
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.periods import PERIODS_A_YEAR, Period, first_day, in_words, is_of_weeks
+from fim_private.periods import Period, first_day, in_words, is_of_weeks, most_a_year
 
 UNITS = ("basket", "user")
 # A parameter from there on is written in four digits.
@@ -65,7 +65,7 @@ class Span:
         if self.per is None:
             return 1
         if self.period is None:
-            return PERIODS_A_YEAR[in_words(self.per).rpartition(" ")[2]]
+            return most_a_year(self.per)
         return len(Period.of(self.period, per=self.per).stretches(self.per))
 
     @property
@@ -114,6 +114,8 @@ def for_good(per: str, periods: Sequence[str], adds_up: Sums | None) -> str:
     elif len(periods) == 1:
         times, name = Period.of(periods[0], per=per).repeated
         where = f"{times} {name}, with as much spent on each,"
+        if times == 1:
+            where = f"all {kind}s of {periods[0]}"
     cost = smallest_cost({name: times * amount for name, amount in adds_up.items()})
     return f"{protected} A user who buys in {where} has {cost.in_words} in all."
 
@@ -135,7 +137,8 @@ class Charge:
         parameters: What was asked for, as plain values of JSON without floats.
         unit_columns: The columns that name the privacy unit; None if none does, as for lists.
         span: The period of the units, and the columns that assign it.
-        of_user: What it adds up to for a user who is several units in it; None where none is.
+        of_user: What it adds up to for a user who is several units in it; None where none is, and
+            in entries of earlier versions.
     """
 
     command: str
@@ -157,7 +160,13 @@ class Charge:
     @property
     def adds_up(self) -> Sums:
         """What it adds up to for a user, with all the units that they are in it."""
-        return self.of_user or self.sums
+        if self.of_user is not None:
+            return self.of_user
+        if self.span is None or self.span.units_of_user == 1:
+            return self.sums
+        # An earlier version charged it, and did not say.
+        cost = cost_of_group(self.cost, self.span.units_of_user)
+        return sums_of(cost, ZcdpCost(cost.epsilon**2 / 2, cost.delta))
 
     @property
     def period(self) -> str | None:

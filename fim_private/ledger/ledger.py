@@ -177,6 +177,8 @@ class Ledger:
         with _place(path).created() as new, old._opened(writes=moves) as book:
             if book.form == CLOSED:
                 raise LedgerError(f"{shown(old.name)} {CLOSED_FORMS[CLOSED]}; import that one")
+            if moves and book.form == EXPORTED:
+                raise LedgerError(f"{shown(old.name)} was moved by another process just now")
             new.copy(book, FORM)
             old._verify_and_note(new, verify=True)
             if moves:

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from fim_private.display import JsonObject, Table, Tabular
 from fim_private.dp.accountant import (
     NO_SUMS,
+    SUMS,
     Reach,
     Sums,
     added_up,
@@ -29,7 +30,7 @@ from fim_private.dp.cost import (
 )
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
-from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms
+from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms, read
 from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
 from fim_private.ledger.witness import LastSeen
 from fim_private.periods import Period, in_words, is_of_weeks, plain_promise
@@ -224,7 +225,7 @@ class Statement(Tabular):
     def notes(self) -> Iterator[str]:
         """What else is to be said of it, in sentences."""
         if self.terms.renewed is not None:
-            yield _renewal_in_words(self.terms.renewed)
+            yield _renewal_in_words(self.terms.renewed, self.terms.delta)
         if not self.entries:
             return
         yield (
@@ -232,9 +233,10 @@ class Statement(Tabular):
             "planned beforehand."
         )
         if self.terms.per is not None:
-            yield (
-                f"A user who buys in all of these periods has {self.spent_of_user.in_words} in all."
-            )
+            periods = "all of these periods"
+            if any(entry.period is None for entry in self.entries):
+                periods += ", or in a year where an entry has none,"
+            yield f"A user who buys in {periods} has {self.spent_of_user.in_words} in all."
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
@@ -405,7 +407,9 @@ class Statement(Tabular):
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
         up.
         """
-        balance = self.at()
+        balance, of_user = self.at(), None
+        if self.terms.per is not None:
+            of_user = self.spent_of_user.to_dict()
         return {
             "schema": SCHEMA,
             "dataset": self.promise.dataset,
@@ -418,6 +422,7 @@ class Statement(Tabular):
             "spent": _rounded_up(balance.spent),
             "left": {str(name): balance.left_under(name).to_dict() for name in balance.limits},
             "together": self.together.to_dict(),
+            "of_user": of_user,
             "per": None,
             **plain_promise(self.terms.per),
             "renewed": self.terms.renewed,
@@ -470,22 +475,23 @@ def _users_for(per: str | None) -> str:
     return "users for good" if per is None else f"what a user buys in one {in_words(per)}"
 
 
-def _renewal_in_words(renewed: Mapping[str, str]) -> str:
-    """Return what a ledger that was renewed says of those before it."""
+def _renewal_in_words(renewed: Mapping[str, str], delta: Fraction) -> str:
+    """Return what a ledger that was renewed says of those before it: at its own δ."""
     file = shown(renewed["file"])
     if "epsilon" not in renewed:
         return (
             f"It was renewed on {renewed['time'][:10]}. The ledger before it, {file}, promised "
             f"something else, so what that one has spent is not counted here."
         )
-    epsilon, delta = (least_in_words(Fraction(renewed[name])) for name in ("epsilon", "delta"))
+    # An earlier version did not say which noise was normal.
+    cost = smallest_cost({name: read(renewed.get(name, "1")) for name in SUMS}, delta)
     ledgers = int(renewed.get("ledgers", "1"))
     whose, times, budgets = f"The ledger before it, {file},", "both times", "both budgets"
     if ledgers > 1:
         whose = f"The {ledgers} ledgers before it, the last of them {file},"
         times, budgets = "all these times", "all these budgets"
     return (
-        f"It was renewed on {renewed['time'][:10]}. {whose} had spent ε = {epsilon}, δ = {delta}. "
+        f"It was renewed on {renewed['time'][:10]}. {whose} had spent {cost.in_words}. "
         f"Anyone in the data of {times} is protected by {budgets} together."
     )
 

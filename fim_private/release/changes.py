@@ -530,7 +530,8 @@ def _plain(value: object) -> str:
 def spent_by_all(releases: Sequence[Release]) -> str:
     """Return in words what releases of the same unit spend together.
 
-    Of a user it is the sum, with all periods that the user may be in. A basket is in one period.
+    Of a user it is the sum, with all periods that the user may be in. A basket is in one period,
+    unless a query may have cut it.
     """
     first = releases[0]
     spent: dict[Reach | None, Sums] = defaultdict(lambda: NO_SUMS)
@@ -538,7 +539,7 @@ def spent_by_all(releases: Sequence[Release]) -> str:
         if release.adds_up is None:
             return "An older version made one of these releases: their sum is not known."
         reach = None
-        if first.privacy_unit != "user":
+        if first.privacy_unit != "user" and not release.scope.query:
             reach = reach_of(release.scope.span, first.privacy_unit, release.neighbors)
         spent[reach] = both(spent[reach], release.adds_up)
     # Where one ledger was charged with all of them, the sum is stated at its δ, as the ledger does.
@@ -548,6 +549,8 @@ def spent_by_all(releases: Sequence[Release]) -> str:
         delta = budgets.pop()
     cost = smallest_cost(most_spent(spent), delta)
     who = words.customers(first.privacy_unit).removesuffix("s")
+    if first.scope.per is not None and any(not release.scope.periods for release in releases):
+        who += " in a year"
     return (
         f"Together these {len(releases):,} releases spend {cost.in_words} of one {who}, if they "
         "were planned beforehand."

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fim_private.display import MARK, in_braces
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.release.drawing import COLOURS, DARK_COLOURS, Drawing
-from fim_private.release.labels import ROOM, SMALL, cut, lines, of_matplotlib, short_name, width
+from fim_private.release.drawing import Drawing
+from fim_private.release.labels import ROOM, cut, lines, of_matplotlib, short_name, width
 from fim_private.release.templates import render
 
 if TYPE_CHECKING:
@@ -209,9 +209,6 @@ def svg(*charts: BarChart) -> str:
         wide=WIDE,
         large=_LARGE,
         letter=_LETTER,
-        small=SMALL,
-        colours=COLOURS,
-        dark_colours=DARK_COLOURS,
     )
 
 

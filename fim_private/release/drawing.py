@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LIFTS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 _RANGES = ("below 1", "1 to 1.5", "1.5 to 2", "2 to 4", "4 to 8", "8 to 16", "16 or more")
 # Their colours on white, and on a dark page.
-COLOURS = ("#c8641b", "#6db0cf", "#3f8fca", "#2b62b5", "#3b3a9c", "#741f8c", "#33032f")
+COLOURS = ("#c8641b", "#4f9cc0", "#2f80c2", "#2b5ba8", "#3b3a9c", "#741f8c", "#33032f")
 DARK_COLOURS = ("#e39052", "#366b88", "#3d8ac2", "#6fa8ec", "#a9b6ff", "#dca8f6", "#ffe6fb")
 # What a mark is drawn in: the colour of its lift, that of all else, that of a grid, or a
 # faint one.
@@ -196,11 +196,12 @@ class Drawing:
                 ax.fill(*zip(*line.arrow, strict=True), color=colour, linewidth=0)
         patches = of_matplotlib("matplotlib.patches")
         for square in self.squares:
-            colours = {"facecolor": shades[square.shade], "edgecolor": ink}
+            inside, edge, hatch = shades[square.shade], ink, ""
             if square.doubtful:
-                colours = {"facecolor": paper, "edgecolor": shades[square.shade], "hatch": "/////"}
+                inside, edge, hatch = paper, inside, "/////"
             sides = square.side, square.side
-            patch = patches.Rectangle(square.corner, *sides, lw=scale, zorder=2.5, **colours)
+            patch = patches.Rectangle(square.corner, *sides, lw=scale, zorder=2.5, hatch=hatch)
+            patch.set(facecolor=inside, edgecolor=edge)
             ax.add_patch(patch)
         fill = {True: paper, False: ink}
         for (x, y), doubtful, _ in self.dots:

@@ -243,11 +243,10 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
 
     everything: with what only `save` writes.
     """
-    sizes = release.sizes
     unordered = vars(release) | release.scope.to_dict() | _common(release)
     unordered |= {
         "size": release.size,
-        "sizes": [*sizes],
+        "sizes": [*release.sizes],
         "date": release.date and release.date.isoformat(),
         "units_interval": release.units_interval and [*release.units_interval],
         "units_noise": _noise(release.units_noise),
@@ -261,6 +260,18 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
     without = {name for name in KEYS if unordered.get(name) is None}
     if release.has_supports:
         without.discard("noise")  # null if nothing was named
+    without |= _needless(release)
+    values = {name: unordered[name] for name in KEYS if name not in without}
+    if everything:
+        saved = _saved(release)
+        if saved:
+            values["saved"] = saved
+    return values
+
+
+def _needless(release: AnyRelease) -> set[str]:
+    """Return the keys whose values follow from others."""
+    sizes = release.sizes
     needless = {
         "sizes": sizes == (*range(sizes[0], sizes[-1] + 1),),
         "top": release.wanted == 1,
@@ -272,20 +283,19 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
         "parts": not release.with_parts,
         "shares": len(release.shares) < 2,
     }
-    without |= {name for name, is_needless in needless.items() if is_needless}
-    values = {name: unordered[name] for name in KEYS if name not in without}
-    if everything:
-        saved = {
-            "missing_user": release.missing_user,
-            "shortfall": release.shortfall,
-            "version": release.version,
-            "unit_columns": [*release.scope.unit_columns] or None,
-            "adds_up": release.adds_up and _adds_up(release.adds_up),
-        }
-        saved = {name: value for name, value in saved.items() if value is not None}
-        if saved:
-            values["saved"] = saved
-    return values
+    return {name for name, is_needless in needless.items() if is_needless}
+
+
+def _saved(release: AnyRelease) -> JsonObject:
+    """Return what only `save` writes."""
+    saved = {
+        "missing_user": release.missing_user,
+        "shortfall": release.shortfall,
+        "version": release.version,
+        "unit_columns": [*release.scope.unit_columns] or None,
+        "adds_up": release.adds_up and _adds_up(release.adds_up),
+    }
+    return {name: value for name, value in saved.items() if value is not None}
 
 
 def plain_segments(segmented: AnyRelease, *, everything: bool = False) -> JsonObject:

@@ -23,8 +23,10 @@
       if (head.classList.contains("unsorted")) return;
       const button = document.createElement("button");
       button.type = "button";
+      // In print a head is repeated on each page, but no button in it.
+      const printed = Object.assign(document.createElement("span"), {className: "printed", textContent: head.textContent});
       button.append(...head.childNodes);
-      head.append(button);
+      head.append(button, printed);
       button.addEventListener("click", () => {
         const numbers = head.classList.contains("number");
         const before = head.getAttribute("aria-sort");

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from fim_private.display import printable
-from fim_private.errors import ParameterError, shown
+from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import RuleLimits
 from fim_private.release.changes import (
@@ -24,16 +24,20 @@ from fim_private.release.changes import (
     spent_by_all,
 )
 from fim_private.release.chart import BarChart
-from fim_private.release.officer import facts_of_several
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
+from fim_private.release.structure import Size, matrix_of, network_of
 from fim_private.release.templates import checked_title, render
 from fim_private.request.itemsets import Items, Itemset
 from fim_private.whole_files import staged
 
 # Of a chart of shares over time, in units of its drawing; what is read stands beside it.
 _WIDTH, _HEIGHT, _EDGE = 240, 72, 4
+# A picture has so many marks at least: fewer have no structure.
+_FEWEST = 3
+# In pixels, where letters are smallest: as wide as a printed page, below the findings on the first.
+_PICTURE = Size(700, 440)
 
 
 @takes(RuleLimits)
@@ -126,7 +130,8 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         title=title or "What changed",
         private=changes.private,
         changes=changes,
-        **_promises(dict(zip(changes.names, changes.releases, strict=True))),
+        releases=dict(zip(changes.names, changes.releases, strict=True)),
+        together=spent_by_all(changes.releases),
     )
 
 
@@ -153,14 +158,9 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
         title=title or "How shares moved",
         private=all(release.private for release in releases.values()),
         trend=trend,
-        **_promises(releases),
+        releases=releases,
+        together=spent_by_all([*releases.values()]),
     )
-
-
-def _promises(releases: Mapping[str, Release]) -> dict[str, object]:
-    """Return what several releases promise, each and all together, for their page."""
-    together = spent_by_all([*releases.values()])
-    return {"releases": releases, "together": together, "facts": facts_of_several(releases)}
 
 
 # -------------------- findings: a rule and its mirror, which have the same share and lift
@@ -250,6 +250,21 @@ class _Segment:
         if self.rules is None:
             return []
         return _findings(self.rules)
+
+    @cached_property
+    def picture(self) -> BarChart | None:
+        """What goes with what: a network, or a matrix without networkx; None where there is too
+        little to draw.
+        """
+        if self.rules is None or not self.rules.has_lifts:
+            return None
+        try:
+            chart = network_of(self.rules, _PICTURE)
+        except MissingExtraError:
+            chart = matrix_of(self.rules, _PICTURE)
+        if chart.drawing is None or len(chart.drawing.described) < _FEWEST:
+            return None
+        return chart
 
     # These two are here for filters of Jinja such as selectattr: they index an object before they
     # look for its attribute, and to index a release is to look for an itemset.

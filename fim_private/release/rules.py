@@ -517,7 +517,9 @@ class Rules:
 
         sides = [[*map(frozenset, sides)] for sides in self.sides]
         frame = pd.DataFrame(sides, columns=["antecedents", "consequents"], dtype=object)
-        frame = frame.assign(**self.columns, doubtful=self.doubtful)
+        for name, numbers in self.columns.items():
+            frame[name] = numbers
+        frame["doubtful"] = self.doubtful
         shape = frame.shape
 
         def html() -> str:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from fim_private.release import words
 from fim_private.release.chart import BarChart
 from fim_private.release.drawing import (
     GRID,
+    PLAIN,
     Dot,
     Drawing,
     Key,
@@ -40,7 +41,19 @@ _THIN, _THICK = 1.0, 8.0
 _CELL = 30.0
 # How wide the name of a node, or of an item, is at most, in units of the letters' size.
 _NAME = 20.0
+# How far from the sides of a group of nodes they and their names are, in pixels.
+_MARGIN = 45.0
 _SEED = 14
+
+
+class Size(NamedTuple):
+    """How wide and how high a drawing is at most, in pixels, its legend aside."""
+
+    width: float
+    height: float
+
+
+_LARGE = Size(ROOM, math.inf)
 
 
 @dataclass(frozen=True)
@@ -64,17 +77,22 @@ class _Rule:
     described: str
 
 
-def network_of(rules: Rules) -> BarChart:
+def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     """Return rules of two items as a network: a node for each item, and a line for each pair.
 
-    Of the two rules of a pair, the one with more confidence is drawn. Raises ParameterError for
-    rules without lift, and MissingExtraError without networkx.
+    Of the two rules of a pair, the one with more confidence is drawn. Where a size has no room for
+    all, the surest are drawn. Raises ParameterError for rules without lift, and MissingExtraError
+    without networkx.
     """
     networkx = _networkx()
-    drawn = _of_each_two(_drawable(rules, "network"))
-    edges = [*drawn.values()][:_MOST_LINES]
-    graph = networkx.Graph([rule.sides for rule in edges])
-    points, high = _layout(networkx, graph)
+    drawn = _pairs(rules, "network")
+    for count in range(_MOST_LINES, 0, -1):
+        edges = [*drawn.values()][:count]
+        graph = networkx.Graph([rule.sides for rule in edges])
+        corners, high = _corners(networkx.connected_components(graph), size)
+        if high <= size.height:
+            break
+    points = _layout(networkx, graph, corners, size)
     lines = [
         Line(
             points[rule.sides[0]],
@@ -87,17 +105,16 @@ def network_of(rules: Rules) -> BarChart:
         )
         for rule in edges
     ]
-    texts = _node_names(points, lines, (0, 0, ROOM, high))
+    texts = _node_names(points, lines, (0, 0, size.width, high))
     keys = keys_of_lifts(lines, line=4)
     for confidence in (0.1, 0.5, 0.9):
         keys.append(Key(f"confidence {100 * confidence:.0f} %", _line_width(confidence)))
-    if any(rule.doubtful for rule in edges):
-        keys.append(Key("may be chance", 2, doubtful=True))
-    drawing = Drawing(ROOM, high, lines, [], [*map(Dot, points.values())], texts)
     return _chart(
         rules,
-        with_legend(drawing, keys),
-        "An arrow leads from the left side of a rule to its right side.",
+        Drawing(size.width, high, lines, [], [*map(Dot, points.values())], texts),
+        keys,
+        "An arrow leads from one item to another. The wider it is, the more of the "
+        f"{words.customers(rules.unit)} with the first have the second too (confidence).",
         len(drawn) - len(edges),
     )
 
@@ -112,23 +129,25 @@ def _node_names(points: Mapping[Items, Point], lines: Sequence[Line], bounds: Bo
     texts = []
     labels = placed_labels(names, [*points.values()], bounds, boxes)
     for name, (x, y), label in zip(names, points.values(), labels, strict=True):
-        text = Text(name, x, y + SMALL, "middle")
+        half = SMALL * width(name) / 2
+        text = Text(name, min(max(x, half), bounds[2] - half), y + SMALL, "middle")
         if label is not None:
             text = Text(name, label.x, label.y, label.anchor)
         texts.append(text)
     return texts
 
 
-def matrix_of(rules: Rules) -> BarChart:
+def matrix_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     """Return pairs of items as a matrix: a square for each, larger where more units have both.
 
     Raises ParameterError for rules without lift.
     """
-    pairs = _of_each_two(_drawable(rules, "matrix"))
+    pairs = _pairs(rules, "matrix")
     items = _neighbours_together(pairs)
     named = [_name(item) for item in items]
-    room = SMALL * max(map(width, named), default=0.0) + 8
-    cell = min((ROOM - room) / max(len(items), 1), _CELL)
+    beside = SMALL * max(map(width, named), default=0.0) + 8
+    free = min(size.width - beside, size.height)
+    cell = min(free / max(len(items), 1), _CELL)
     places = {item: (place + 0.5) * cell for place, item in enumerate(items)}
     shown = [rule for sides, rule in pairs.items() if sides <= places.keys()]
     most = max((rule.share for rule in shown), default=1.0)
@@ -140,29 +159,39 @@ def matrix_of(rules: Rules) -> BarChart:
             Square((left, right), side, shade_of(rule.lift), rule.doubtful, rule.described)
         )
     end = cell * len(items)
-    grid = [Line((0, place), (place, place), shade=GRID) for place in places.values()]
-    grid += [Line((place, place), (place, end), shade=GRID) for place in places.values()]
-    texts = [
-        Text(name, place + 4, place) for name, place in zip(named, places.values(), strict=True)
-    ]
+    grid, texts = [], []
+    for name, place in zip(named, places.values(), strict=True):
+        corner = place, place
+        grid += [Line((0, place), corner, shade=GRID), Line(corner, (place, end), shade=GRID)]
+        texts.append(Text(name, place + 4, place))
     keys = keys_of_lifts(squares)
     who = words.customers(rules.unit)
     for share in (most, most / 4):
         side = cell * 0.92 * math.sqrt(share / most)
         keys.append(Key(f"{words.percent(share, rules.decimals)} of {who}", side=side))
-    if any(rule.doubtful for rule in shown):
-        keys.append(Key("may be chance", doubtful=True))
     return _chart(
         rules,
-        with_legend(Drawing(ROOM, end, grid, squares, [], texts), keys),
-        "The square of two items is in the row of one, and in the column of the other.",
+        Drawing(size.width, end, grid, squares, [], texts),
+        keys,
+        "The square of two items is in the row of one, and in the column of the other. "
+        f"The larger it is, the more {who} have both.",
         len(pairs) - len(shown),
     )
 
 
-def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart:
-    """Return a drawing with the texts around it. more: how many pairs have no place in it."""
-    notes = [f"{how_read} Lift: how many times as often as by chance.", rules.note]
+def _chart(
+    rules: Rules, drawing: Drawing, keys: Sequence[Key], how_read: str, more: int
+) -> BarChart:
+    """Return a drawing with its legend and the texts around it.
+
+    more: how many pairs have no place in it.
+    """
+    marks: list[Line | Square] = [*drawing.lines, *drawing.squares]
+    if any(mark.doubtful for mark in marks):
+        keys = [*keys, replace(keys[0], meaning="may be chance", shade=PLAIN, doubtful=True)]
+    drawing = with_legend(drawing, keys)
+    colours = "Its colour is the lift: how many times as often as by chance."
+    notes = [f"{how_read} {colours}", rules.note]
     longer = sum(len(left + right) > 2 for left, right in rules.sides)
     if longer:
         several = words.number_of(longer, "rule")
@@ -170,16 +199,16 @@ def _chart(rules: Rules, drawing: Drawing, how_read: str, more: int) -> BarChart
     return replace(rules.chart(), drawing=drawing, notes=notes, more=more)
 
 
-def _drawable(rules: Rules, kind: str) -> list[_Rule]:
-    """Return the rules from one item to another, the surest first."""
+def _pairs(rules: Rules, kind: str) -> dict[frozenset[Items], _Rule]:
+    """Return the rule with the most confidence between each two items, the surest first."""
     if not rules.has_lifts:
         raise ParameterError(
             f"{parameter('kind')} {kind} needs the lift of rules, and these have none: "
             f"{words.NOT_INDEPENDENCE}"
         )
-    drawable = []
+    pairs: dict[frozenset[Items], _Rule] = {}
     for left, right, numbers, doubtful in rules.rows():
-        lift, shown = numbers["lift"], rules.shown(numbers)
+        lift, shown, sides = numbers["lift"], rules.shown(numbers), frozenset((left, right))
         if len(left + right) > 2 or not 0 < lift < math.inf:
             continue
         described = (
@@ -188,21 +217,10 @@ def _drawable(rules: Rules, kind: str) -> list[_Rule]:
         )
         if doubtful:
             described += "; may be chance"
-        rule = _Rule(
-            (left, right), numbers["confidence"], lift, numbers["support"], doubtful, described
-        )
-        drawable.append(rule)
-    return drawable
-
-
-def _of_each_two(rules: Iterable[_Rule]) -> dict[frozenset[Items], _Rule]:
-    """Return the rule with the most confidence between each two sides, the surest first."""
-    of_two: dict[frozenset[Items], _Rule] = {}
-    for rule in rules:
-        sides = frozenset(rule.sides)
-        if sides not in of_two or of_two[sides].confidence < rule.confidence:
-            of_two[sides] = rule
-    return of_two
+        confidence, share = numbers["confidence"], numbers["support"]
+        if sides not in pairs or pairs[sides].confidence < confidence:
+            pairs[sides] = _Rule((left, right), confidence, lift, share, doubtful, described)
+    return pairs
 
 
 def _neighbours_together(pairs: Mapping[frozenset[Items], _Rule]) -> list[Items]:
@@ -223,40 +241,59 @@ def _lift_to_last(
     return 0.0 if rule is None else rule.lift
 
 
-def _layout(networkx: ModuleType, graph: Any) -> tuple[dict[Items, Point], float]:
-    """Return where nodes are, in pixels, and how high all is: the largest group of nodes first."""
+def _corners(
+    groups: Iterable[Collection[Items]], size: Size
+) -> tuple[dict[frozenset[Items], Point], float]:
+    """Return the upper left corner of each group of nodes, the largest first, and where the last
+    ends.
+    """
     waiting = sorted(
-        networkx.connected_components(graph),
-        key=lambda group: (-len(group), min(map(in_braces, group))),
+        map(frozenset, groups), key=lambda group: (-len(group), min(map(in_braces, group)))
     )
-    points: dict[Items, Point] = {}
+    corners: dict[frozenset[Items], Point] = {}
     left, top, bottom = 0.0, 0.0, 0.0
     while waiting:
-        fitting = [group for group in waiting if left + _room_for(group)[0] <= ROOM + 1]
+        free = size.width + 1 - left
+        fitting = [group for group in waiting if _size_of(group, size).width <= free]
         if not fitting:
             left, top = 0.0, bottom
             continue
         group = fitting[0]
         waiting.remove(group)
-        wide, high = _room_for(group)
-        for name, (x, y) in _within_unit_square(networkx, graph, group).items():
-            # Names stand beside the nodes.
-            points[name] = left + wide * (0.15 + 0.6 * x), top + high * (0.1 + 0.75 * y)
+        wide, high = _size_of(group, size)
+        corners[group] = left, top
         left, bottom = left + wide, max(bottom, top + high)
-    return points, bottom
+    return corners, bottom
 
 
-def _room_for(group: Collection[Items]) -> tuple[float, float]:
+def _layout(
+    networkx: ModuleType, graph: Any, corners: Mapping[frozenset[Items], Point], size: Size
+) -> dict[Items, Point]:
+    """Return where nodes are, in pixels. Names have room beside them."""
+    points: dict[Items, Point] = {}
+    for group, (left, top) in corners.items():
+        wide, high = _size_of(group, size)
+        across = max(wide - 2 * _MARGIN - _longest_name(group), wide / 3)
+        for name, (x, y) in _within_unit_square(networkx, graph, group).items():
+            points[name] = left + _MARGIN + across * x, top + 20 + (high - 40) * y
+    return points
+
+
+def _size_of(group: Collection[Items], size: Size) -> Size:
     """Return how wide and how high a group of nodes is, in pixels."""
     nodes = len(group)
+    in_a_row = min(int(size.width / (2 * _MARGIN + _longest_name(group))), 3)
     if nodes == 2:
-        return ROOM / 3, 60.0
-    in_a_row = 3
+        return Size(size.width / in_a_row, 60.0)
     if nodes > 4:
-        in_a_row = 2
+        in_a_row = min(in_a_row, 2)
     if nodes > 9:
         in_a_row = 1
-    return ROOM / in_a_row, min(60 + 22 * nodes, _MOST_HIGH)
+    return Size(size.width / in_a_row, min(60 + 22 * nodes, _MOST_HIGH, size.height))
+
+
+def _longest_name(group: Collection[Items]) -> float:
+    return SMALL * max(width(_name(items)) for items in group)
 
 
 def _within_unit_square(
@@ -271,11 +308,11 @@ def _within_unit_square(
     apart = 2 / math.sqrt(len(names))
     layout = networkx.spring_layout(ordered, k=apart, seed=_SEED, iterations=300)
     places = np.array([layout[name] for name in names])
-    if len(names) == 2:
-        places = np.eye(2)
     least, most = places.min(axis=0), places.max(axis=0)
     filled = (places - least) / np.maximum(most - least, 1e-9)
-    return dict(zip(names, map(tuple, filled.tolist()), strict=True))
+    # Halfway to places at equal distances: the middle of a network is crowded.
+    ranks = filled.argsort(axis=0).argsort(axis=0) / (len(names) - 1)
+    return dict(zip(names, map(tuple, ((filled + ranks) / 2).tolist()), strict=True))
 
 
 def _name(items: Items) -> str:

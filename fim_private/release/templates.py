@@ -19,7 +19,9 @@ from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import least_in_words, most_in_words, one_in_words, rounded_up
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.release import words
-from fim_private.release.officer import facts_of
+from fim_private.release.drawing import COLOURS, DARK_COLOURS
+from fim_private.release.labels import SMALL
+from fim_private.release.officer import facts_of, facts_of_several
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,7 +72,11 @@ def _environment() -> Environment:
         "rounded_up": rounded_up,
         "growth_bound": growth_bound,
         "facts_of": facts_of,
+        "facts_of_several": facts_of_several,
         "words": words,
+        "colours": COLOURS,
+        "dark_colours": DARK_COLOURS,
+        "small": SMALL,
     }
     environment.filters |= {
         "item_name": item_name,

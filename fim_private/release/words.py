@@ -204,4 +204,7 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
     )
     if charge.spent is None:
         return (sentence,)
-    return sentence, f"All that was charged to it so far comes to {charge.spent.in_words}."
+    return (
+        sentence,
+        f"All that was charged to it so far comes to {charge.spent.in_words} for one unit.",
+    )

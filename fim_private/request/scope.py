@@ -111,7 +111,7 @@ class Scope:
     @property
     def span(self) -> Span:
         """The period, and what decides which unit is of it."""
-        return Span(self.time or "", self.basket, self.per, self.period)
+        return Span(self.time or "", self.unit_columns, self.per, self.period)
 
     @property
     def per_in_words(self) -> str | None:

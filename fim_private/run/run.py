@@ -247,11 +247,17 @@ class Run:
 
     def _of_user(self, spending: Spending, span: Span | None) -> Sums | None:
         """Return what an entry adds up to for a user who is several units in it; None for one."""
-        if span is None or span.units_of_user == 1:
-            return None
-        sums = sums_of(*spending.plan.cost_of_group(span.units_of_user))
         times = self.reading.times
-        if times is not None and times.released_apart:
+        if times is None or span is None:
+            return None
+        # An entry names no period where a query chose the rows. Its release is still of one.
+        names = [span.period] if span.period else [period.name for period in times.periods]
+        spans = [replace(span, period=name) for name in names] or [span]
+        units = max(of_one.units_of_user for of_one in spans)
+        if units == span.units_of_user == 1:
+            return None
+        sums = sums_of(*spending.plan.cost_of_group(units))
+        if times.released_apart:
             return sums
         return {name: spending.segments * amount for name, amount in sums.items()}
 

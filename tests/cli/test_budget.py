@@ -1,13 +1,12 @@
 """`fim-private budget`, and --ledger, through real processes."""
 
 import json
-import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Done, run
+from commands import refused, run, told
 
 import fim_private as fim
 
@@ -20,19 +19,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "baskets.dat").write_text(BASKETS)
     (tmp_path / "pairs.csv").write_text("39,48\n41\n")
     return tmp_path
-
-
-def told(done: Done) -> str:
-    """What a command that went well printed."""
-    assert (done.stderr, done.returncode) == ("", 0)
-    return done.stdout
-
-
-def refused(done: Done, code: int = 2) -> str:
-    """The one line of a command that was refused: with code 3 by the ledger."""
-    assert (done.stdout, done.returncode) == ("", code)
-    assert re.fullmatch(r"Error: .+\n", done.stderr)
-    return done.stderr
 
 
 CHARGED = ["--ledger", "sales.ledger", "--dataset", "sales"]
@@ -94,14 +80,11 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
     counted = [*COUNT, *CHARGED, "--output", "c.csv", "--epsilon", "0.5"]
     voted = ["vote", "baskets.dat", *CHARGED, "--question", "most-frequent", "--blocks", "50"]
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    left = "left in sales.ledger\n"
     ended: list[tuple[list[str], dict[str, str], str]] = [
-        (counted, {}, "wrote c.csv; ε 1.5 left in sales.ledger\n"),
-        (counted, ascii_only, "wrote c.csv; epsilon 1 left in sales.ledger\n"),
-        (
-            [*voted, "--epsilon", "0.5", "--output", "v.json"],
-            {},
-            "wrote v.json; ε 0.5 left in sales.ledger\n",
-        ),
+        (counted, {}, f"wrote c.csv; ε 1.5 {left}"),
+        (counted, ascii_only, f"wrote c.csv; epsilon 1 {left}"),
+        ([*voted, "--epsilon", "0.5", "--output", "v.json"], {}, f"wrote v.json; ε 0.5 {left}"),
         ([*counted, "--quiet"], {}, ""),
         ([*COUNT, "--output", "c.csv"], {}, "wrote c.csv\n"),
         (["plan", "--output", "plan.json"], {}, "wrote plan.json\n"),
@@ -129,9 +112,7 @@ def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
     error = refused(run(folder, *columns, "--user", "order"), 3)
     assert "Give --user 'who', or another ledger, or say --allow-other-unit if both name" in error
     assert run(folder, *columns, "--user", "order", "--allow-other-unit").returncode == 0
-    assert "--allow-other-unit goes with --ledger" in refused(
-        run(folder, "mine", "baskets.dat", "--allow-other-unit")
-    )
+    assert "-unit goes with --ledger" in refused(run(folder, *MINE[:2], "--allow-other-unit"))
     refused(run(folder, *columns, "--user", "who", "--neighbors", "replace-one"), 3)
     refused(run(folder, *columns), 3)
     with sqlite3.connect(folder / "sales.ledger") as connection:
@@ -173,9 +154,7 @@ CREATE = ["budget", "create", "--epsilon", "1"]
     ],
 )
 @pytest.mark.one_in(4)
-def test_what_is_wrong_is_one_line_and_costs_nothing(
-    folder: Path, arguments: list[str], says: str
-) -> None:
+def test_errors_are_a_line_and_cost_nothing(folder: Path, arguments: list[str], says: str) -> None:
     create(folder)
     assert says in refused(run(folder, *arguments))
     assert fim.Ledger(folder / "sales.ledger").entries == ()

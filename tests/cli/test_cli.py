@@ -18,7 +18,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import typer
-from commands import plain_environment, run
+from commands import plain_environment, refused, run, told
 from patience import PATIENCE
 
 import fim_private as fim
@@ -43,9 +43,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     orders = [f"o{number}" for number, basket in enumerate(BASKETS) for _ in basket]
     products = [item for basket in BASKETS for item in basket]
     long = "order_id,product,price\n"
-    long += "".join(
-        f"{order},{product},1.5\n" for order, product in zip(orders, products, strict=True)
-    )
+    long += "".join(f"{order},{item},1.5\n" for order, item in zip(orders, products, strict=True))
     for name, text in {
         "baskets.dat": dat,
         "baskets.txt": dat,
@@ -62,9 +60,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(table.append_column("returned", table["items"]), folder / "two_lists.parquet")
     # Two customers to three baskets; the last fifteen baskets are nobody's.
     customers = [f"c{number * 2 // 3}" if number < 660 else "" for number in range(len(BASKETS))]
-    pq.write_table(
-        table.append_column("customer", pa.array(customers)), folder / "customers.parquet"
-    )
+    with_customer = table.append_column("customer", pa.array(customers))
+    pq.write_table(with_customer, folder / "customers.parquet")
     owners = [customer for customer, basket in zip(customers, BASKETS, strict=True) for _ in basket]
     with_owners = zip(owners, orders, products, strict=True)
     rows = "".join(f"{customer},{order},{product}\n" for customer, order, product in with_owners)
@@ -87,10 +84,9 @@ environment = partial(plain_environment, PYTHONUTF8="1", PYTHONWARNINGS="error")
 
 def answer(folder: Path, *arguments: str | Path, stdin: str = "") -> dict[str, Any]:
     """Run `mine … --format json`, which must go well, and return what it wrote."""
-    done = run(folder, "mine", *arguments, "--format", "json", stdin=stdin)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout.count("\n") == 1
-    release: dict[str, Any] = json.loads(done.stdout)
+    line = told(run(folder, "mine", *arguments, "--format", "json", stdin=stdin))
+    assert line.count("\n") == 1
+    release: dict[str, Any] = json.loads(line)
     return release
 
 
@@ -171,9 +167,7 @@ def test_a_budget_that_promises_little_is_warned_of_in_a_line_and_spent(shop: Pa
 @pytest.mark.full
 @pytest.mark.parametrize("output_format", ["table", "json", "csv"])
 @pytest.mark.one_in(3)
-def test_output_is_what_the_screen_would_show(
-    shop: Path, tmp_path: Path, output_format: str
-) -> None:
+def test_output_is_what_a_screen_would_show(shop: Path, tmp_path: Path, output_format: str) -> None:
     path = tmp_path / "release.txt"
     path.write_text("old")
     command = ["mine", "words.parquet", "--format", output_format, *ALONE]
@@ -198,10 +192,8 @@ SOURCES: list[Sequence[str]] = [
 @pytest.fixture(scope="session")
 def seeded_answer(shop: Path) -> dict[str, Any]:
     """What one seed gives over these baskets and the catalogue of 1000."""
-    asked: Any = {"mechanism": "exponential", "epsilon": 0.0005, "seed": 11}
-    release: fim.Release = fim.mine(
-        BASKETS, catalogue=shop / "catalogue.csv", top=1, supports=False, **asked
-    )
+    asked: Any = {"mechanism": "exponential", "epsilon": 0.0005, "seed": 11, "supports": False}
+    release: fim.Release = fim.mine(BASKETS, catalogue=shop / "catalogue.csv", top=1, **asked)
     assert release.itemsets[0].items != tuple(TOP)
     return release.to_dict()
 
@@ -214,9 +206,7 @@ LUCK = [
 
 @pytest.mark.parametrize("source", SOURCES, ids=" ".join)
 @pytest.mark.one_in(6)
-def test_every_form_of_the_same_baskets_gives_the_same(
-    shop: Path, source: Sequence[str], seeded_answer: dict[str, Any]
-) -> None:
+def test_every_form_gives_the_same(shop: Path, source: Any, seeded_answer: dict[str, Any]) -> None:
     assert answer(shop, *source, *LUCK) == seeded_answer
 
 
@@ -251,18 +241,15 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
 
 def advised(output: str) -> list[str]:
     """The arguments of the command that is advised."""
-    [line] = [
-        line for line in output.splitlines() if line.startswith(("To try: ", "To find more: "))
-    ]
+    [line] = [one for one in output.splitlines() if one.startswith(("To try: ", "To find more: "))]
     words = shlex.split(line.partition(": ")[2])
     assert words[:2] == ["fim-private", "mine"]
     return words[1:]
 
 
 def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> None:
-    (shop / "two words.csv").write_text(
-        "order_id,product\n" + "".join(f"{n},a\n{n},b\n" for n in range(100))
-    )
+    rows = "".join(f"{n},a\n{n},b\n" for n in range(100))
+    (shop / "two words.csv").write_text(f"order_id,product\n{rows}")
     columns = ["--item=product", "--basket", "order_id"]
     typed = ["two words.csv", *columns, "--epsilon", "0.5", "--delta", "1e-9", *LARGE_MARGIN]
     command = advised(run(shop, "mine", *typed).stdout)
@@ -272,15 +259,6 @@ def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> No
     asked = {"--basket": "order_id", "--item": "product", "--epsilon": "0.5", "--delta": "1e-09"}
     assert pairs == {"--mechanism": "auto", "--top": "1", **asked}
     assert run(shop, "mine", *command[1:]).returncode == 0
-
-
-def assert_refused(done: Any) -> None:
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.endswith("\n")
-    assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
 
 
 ERRORS: list[tuple[Sequence[str], str]] = [
@@ -307,19 +285,14 @@ ERRORS: list[tuple[Sequence[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS]
-)
+@pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=str)
 @pytest.mark.one_in(6)
-def test_errors_are_one_line_and_write_nothing(
-    shop: Path, tmp_path: Path, arguments: Sequence[str], message: str
-) -> None:
+def test_one_line_and_no_output(shop: Path, tmp_path: Path, arguments: Any, message: str) -> None:
     kept = tmp_path / "kept.json"
     kept.write_text("old")
     before = listing(shop, tmp_path)
     done = run(shop, "mine", *arguments, "--output", tmp_path / "kept.json")
-    assert_refused(done)
-    assert re.search(message, done.stderr)
+    assert re.search(message, refused(done))
     assert listing(shop, tmp_path) == before
     assert kept.read_text() == "old"
 
@@ -337,9 +310,7 @@ def test_a_full_standard_output(shop: Path) -> None:
 
 
 def test_unknown_commands_and_none(shop: Path) -> None:
-    done = run(shop, "mien", "baskets.dat")
-    assert_refused(done)
-    assert "mien" in done.stderr
+    assert "mien" in refused(run(shop, "mien", "baskets.dat"))
     done = run(shop)
     assert done.returncode == 2
     assert "mine" in done.stdout + done.stderr
@@ -353,10 +324,8 @@ def test_version(shop: Path) -> None:
 
 @pytest.mark.full
 def test_closed_streams(shop: Path) -> None:
-    for redirection, reason in (
-        (">&-", "standard output is closed"),
-        ("- <&-", "standard input is closed"),
-    ):
+    closed = ((">&-", "standard output is closed"), ("- <&-", "standard input is closed"))
+    for redirection, reason in closed:
         name = "" if redirection.startswith("-") else "baskets.dat"
         done = subprocess.run(
             ["bash", "-c", f"exec {SCRIPT} mine {name} {redirection}"],
@@ -366,8 +335,7 @@ def test_closed_streams(shop: Path) -> None:
             env=environment(),
             timeout=PATIENCE,
         )
-        assert_refused(done)
-        assert reason in done.stderr
+        assert reason in refused(done)
 
 
 @pytest.fixture(scope="session")
@@ -379,9 +347,8 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) -> None:
-    done = run(endless.parent, "mine", str(endless), "--size", "6", "--max-work", "1000000", *ALONE)
-    assert (done.stdout, done.returncode) == ("", 2)
-    assert re.fullmatch(r"Error: .* took more than --max-work = 1\.0e6 steps: .*\n", done.stderr)
+    words = ["mine", str(endless), "--size", "6", "--max-work", "1000000", *ALONE]
+    assert " took more than --max-work = 1.0e6 steps: " in refused(run(endless.parent, *words))
 
 
 def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path) -> None:
@@ -389,9 +356,8 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
 
     command = [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", str(10**15), *ALONE]
     reader, terminal = pty.openpty()
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=terminal, env=environment()
-    ) as process:
+    piped: Any = {"stdout": subprocess.PIPE, "stderr": terminal}
+    with subprocess.Popen(command, env=environment(), **piped) as process:
         os.close(terminal)
         shown = b""
         while b"Counting itemsets" not in shown:

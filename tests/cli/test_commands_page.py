@@ -7,12 +7,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import textwrap
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from patience import PATIENCE
+from commands import run_after
 from real_data import REPOSITORY
 
 from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, single
@@ -22,18 +21,13 @@ from fim_private.options.requests import RequestOptions
 
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
-EXIT_CODES = {
-    int(code)
-    for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-}
+EXIT_CODES = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text("utf-8"), re.M)}
 
 
 @pytest.mark.parametrize("name", ["commands", "json"])
 def test_a_page_is_what_its_script_makes(name: str) -> None:
     made = runpy.run_path(str(REPOSITORY / "scripts" / f"make_{name}_page.py"))["page"]()
-    assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, (
-        "run make reference"
-    )
+    assert (REPOSITORY / f"docs/{name}.md").read_text("utf-8") == made, "run make reference"
 
 
 def test_help_names_the_mechanisms_of_the_registry() -> None:
@@ -51,20 +45,8 @@ def test_help_names_the_mechanisms_of_the_registry() -> None:
 # --------------------------------------------------------------------------------- exit codes
 
 
-def run(lines: str, *words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line after some lines of Python."""
-    program = f"import sys; sys.argv = ['fim-private', *{words!r}]\n{textwrap.dedent(lines)}\n"
-    program += "from fim_private.cli import main\nmain()\n"
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *sys.path]),
-        "PYTHONUTF8": "1",
-    }
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        **{"env": env, "capture_output": True, "timeout": PATIENCE, "check": False, **options},
-    )
-
+PATH = os.pathsep.join([str(REPOSITORY), *sys.path])
+run = partial(run_after, env={**os.environ, "PYTHONPATH": PATH, "PYTHONUTF8": "1"})
 
 RETURNED: dict[str, tuple[int, str, str]] = {
     "it is done": (0, "", "plan"),

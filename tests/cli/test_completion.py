@@ -1,13 +1,12 @@
 """Completion in shells: what a shell asks and is answered, and what it has to run for that."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from commands import Done, run
-from patience import PATIENCE
+from patience import program
 
 HERE = Path()
 
@@ -57,8 +56,6 @@ def test_bash_itself_completes(tmp_path: Path) -> None:
         '_fim_private_completion fim-private; printf "%s\\n" "${COMPREPLY[@]}"; complete -p '
         "fim-private"
     )
-    done = subprocess.run(
-        [bash, "--norc", "-c", lines], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
+    done = program(bash, "--norc", "-c", lines)
     assert done.stdout.splitlines()[0] == "add-remove"
     assert "-F _fim_private_completion fim-private" in done.stdout

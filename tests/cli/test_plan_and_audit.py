@@ -5,29 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Done
-from commands import run as run_command
+from commands import refused, run, told
 
 import fim_private as fim
 
 
-def run(*arguments: object, folder: Path | None = None) -> Done:
-    return run_command(folder or Path(), *arguments)
-
-
 def as_json(*arguments: object) -> Any:
-    done = run(*arguments, "--format", "json")
-    assert (done.stderr, done.returncode) == ("", 0)
-    return json.loads(done.stdout)
+    return json.loads(told(run(Path(), *arguments, "--format", "json")))
 
 
 def test_plan_for_customers() -> None:
     asked = ["plan", "--units", 10_000, "--user-items", 30, "--top", 50]
     plan = as_json(*asked)
     assert plan["expected_found"] == fim.plan(units=10_000, user_items=30, top=50).expected_found
-    table = run(*asked)
-    assert (table.stderr, table.returncode) == ("", 0)
-    assert f"{100 * plan['expected_found']['replace-one']['list']:.0f} %" in table.stdout
+    table = told(run(Path(), *asked))
+    assert f"{100 * plan['expected_found']['replace-one']['list']:.0f} %" in table
 
 
 @pytest.mark.full
@@ -39,10 +31,9 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
     assert audit["numerical_error"] <= 1e-12
     assert 0.99 < audit["whole"]["share"] <= 1
     assert len(audit["whole"]["one"]) == len(audit["whole"]["two"])
-    table = run("audit", "--mechanism", "distance", "--trials", 0)
-    assert (table.stderr, table.returncode) == ("", 0)
-    assert "every guarantee holds" in table.stdout
-    assert "pairs of neighbours" in table.stdout
+    table = told(run(Path(), "audit", "--mechanism", "distance", "--trials", 0))
+    assert "every guarantee holds" in table
+    assert "pairs of neighbours" in table
 
 
 PLAN, AUDIT = ["plan"], ["audit", "--mechanism"]
@@ -70,8 +61,5 @@ CUSTOMERS = [*PLAN, "--units", "9", "--user-items", "30"]
 )
 @pytest.mark.one_in(3)
 def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
-    done = run(*arguments, folder=tmp_path)
-    assert (done.stdout, done.returncode) == ("", 2)
-    assert done.stderr.startswith(f"Error: {message}")
-    assert done.stderr.count("\n") == 1
+    assert refused(run(tmp_path, *arguments)).startswith(f"Error: {message}")
     assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +201,12 @@ def make_up_options(path: Path, document: str) -> None:
 def make_up_inputs(folder: Path, command: str, document: str) -> None:
     words = shlex.split(command, comments=True)
     if words[1:2] in (["show"], ["report"], ["statement"]) and not (folder / words[2]).exists():
-        fim.mine([["milk", "tea"]] * 700, rules=True).save(folder / words[2])
+        spent_in: dict[str, Any] = {}
+        if "--ledger" in words:
+            ledger = folder / words[words.index("--ledger") + 1]
+            make_up_ledger(ledger)
+            spent_in = {"ledger": fim.Ledger(ledger), "dataset": "sales"}
+        fim.mine([["milk", "tea"]] * 700, rules=True, **spent_in).save(folder / words[2])
     if words[1:2] == ["changes"] and "--between" in words:
         rows = [
             (n, store, item)
@@ -216,7 +221,7 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
     elif words[1:2] == ["changes"]:
         for name in (word for word in words[2:] if word.endswith((".json", ".parquet"))):
             fim.mine([["milk", "tea"]] * 700, top=2).save(folder / name)
-    if words[1:3] == ["budget", "show"]:
+    if words[1:3] in (["budget", "show"], ["budget", "export"]):
         make_up_ledger(folder / words[3])
     if "--config" in words:
         make_up_options(folder / words[words.index("--config") + 1], document)
@@ -471,10 +476,39 @@ def test_what_is_named_in_the_text_exists(document: str, options: set[str]) -> N
             assert (REPOSITORY / code).exists(), f"{document}: `{code}`"
 
 
+NOTEBOOKS = [p.relative_to(REPOSITORY).as_posix() for p in sorted(REPOSITORY.glob("docs/*.ipynb"))]
+
+
+def written(document: str) -> str:
+    """What somebody wrote: of a notebook its cells of text."""
+    if document not in NOTEBOOKS:
+        return read(document)
+    cells = json.loads(read(document))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def test_packages_to_install_exist() -> None:
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    known = {*map(normal, [*project["dependencies"], *chain(*extras.values())]), "fim-private"}
+    sources = [p.read_text(encoding="utf-8") for p in (REPOSITORY / "fim_private").rglob("*.py")]
+    text = "\n".join([*map(written, [*DOCUMENTS, *NOTEBOOKS]), *sources])
+    named = re.findall(r"pip\s+install\s+['\"]?([a-zA-Z][\w.-]*)(?:\[(\w+)\])?", text)
+    assert len(named) > 10
+    assert {normal(package) for package, _ in named} <= known
+    assert {extra for package, extra in named if package == "fim-private" and extra} <= {*extras}
+    assert {*re.findall(r"\bextra `(\w+)`", text)} <= {*extras}
+
+
+def normal(package: str) -> str:
+    """The name of a package, without its version, as all write it."""
+    return re.split(r"[\[<>=]", package)[0].lower().replace("_", "-")
+
+
 @pytest.mark.every_case
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, *NOTEBOOKS])
 def test_links_lead_somewhere(document: str) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", read(document)):
+    for target in re.findall(r"\]\(([^)\s]+)\)", written(document)):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")

@@ -4,18 +4,19 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import plain_environment
+from commands import plain_environment, run_after
 from patience import PATIENCE
 from terminals import on_terminal
 
@@ -101,27 +102,16 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
     """What a command said that was refused: one line, and nothing else."""
     text = done.stderr.decode()
     assert (done.stdout, done.returncode) == (b"", 2)
-    assert text.startswith("Error: ")
-    assert text.count("\n") == 1
+    assert re.fullmatch("Error: .+\n", text)
     return text
 
 
-def run_with(
-    tmp_path: Path, lines: str, *arguments: str, **modules: str
-) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line after some lines of Python."""
+def run_with(tmp_path: Path, lines: str, *arguments: str, **modules: str) -> Any:
+    """The same with modules that this has instead of others."""
     for name, source in modules.items():
         (tmp_path / f"{name}.py").write_text(source)
-    program = f"import sys; sys.argv = ['fim-private', *{arguments!r}]\n{textwrap.dedent(lines)}\n"
-    program += "from fim_private.cli import main\nmain()\n"
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment(PYTHONPATH=path),
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    return run_after(lines, *arguments, env=environment(PYTHONPATH=path))
 
 
 OUT_OF_MEMORY = "Error: memory ran out, and nothing was written; free some, or ask for less\n"
@@ -144,9 +134,7 @@ def test_ctrl_c_while_it_starts_ends_it_without_a_word(tmp_path: Path, module: s
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
 @pytest.mark.one_in(3)
-def test_a_signal_while_a_file_is_written_leaves_nothing(
-    tmp_path: Path, name: str, code: int
-) -> None:
+def test_a_signal_while_it_writes_leaves_nothing(tmp_path: Path, name: str, code: int) -> None:
     out = tmp_path / "plan.json"
     lines = f"""
         import os, signal
@@ -176,9 +164,8 @@ def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     seen = run("inspect", file, "--input-format", "lines", "--format", "json").stdout
     assert (b"\\u007f" in seen, b"\x7f" in seen) == (True, False)
     assert odd in run(*command, "csv").stdout.decode()
-    shown = on_terminal(
-        [*RUN, *map(str, command), "csv"], env=environment(PYTHONUTF8="1"), stderr=False
-    ).screen
+    env = environment(PYTHONUTF8="1")
+    shown = on_terminal([*RUN, *map(str, command), "csv"], env=env, stderr=False).screen
     assert "tea\\x9b2J\\x7f\\u202eaet,\r\n" in shown
     assert "item_1,item_2,support" in shown.splitlines()[0]
 

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import Done
-from commands import run as run_command
+from commands import run, told
 
 import fim_private as fim
 
@@ -21,24 +20,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> Done:
-    return run_command(folder, "vote", *arguments)
-
-
 def test_the_table(folder: Path) -> None:
-    done = run(folder, "baskets.dat", *LIFT, "--blocks", "60")
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout.splitlines() == [
-        (
-            "The highest lift among pairs of items that 20 % of the baskets have, by a vote of 60 "
-            "blocks"
-        ),
+    table = told(run(folder, "vote", "baskets.dat", *LIFT, "--blocks", "60"))
+    title = "The highest lift among pairs of items that 20 % of the baskets have, by a vote of 60"
+    assert table.splitlines() == [
+        f"{title} blocks",
         "    {39, 48}",
         "Each basket went to a random block, and each block gave its best 2 answers.",
         "An answer comes out with 95 % probability once about 38 blocks give it.",
         "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes the "
-        "probability of any result "
-        "by at most a factor e^1 = 2.72, up to an added probability of 1e-06.",
+        "probability of any result by at most a factor e^1 = 2.72, "
+        "up to an added probability of 1e-06.",
     ]
 
 
@@ -52,7 +44,7 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
         "json",
     ]  # fmt: skip
     budget = ["--ledger", "shop.ledger", "--dataset", "shop", "--output", "vote.json"]
-    done = run(folder, "visits.csv", *columns, *rule, *budget)
+    done = run(folder, "vote", "visits.csv", *columns, *rule, *budget)
     assert (done.stdout, done.returncode) == ("", 0)
     assert done.stderr == "wrote vote.json; ε 0 left in shop.ledger\n"
     found = json.loads((folder / "vote.json").read_text())

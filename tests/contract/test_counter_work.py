@@ -27,9 +27,8 @@ from fim_private.reading.labels import mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
-every_counter = pytest.mark.parametrize(
-    "counter", [pytest.param("compiled", marks=needs_kernel), "numpy"]
-)
+COUNTED_WITH = [pytest.param("compiled", marks=needs_kernel), "numpy"]
+every_counter = pytest.mark.parametrize("counter", COUNTED_WITH)
 
 
 def zipf_baskets(baskets: int, items: int, mean: float) -> Transactions:
@@ -148,8 +147,8 @@ def even_baskets(items: int, density: float) -> Transactions:
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize("kind", LARGER)
 @pytest.mark.one_in(5)
-def test_kernel_and_numpy_agree_on_larger_data(
-    kind: str, size: int, large: bool, monkeypatch: pytest.MonkeyPatch
+def test_kernel_and_numpy_agree_at_size(
+    kind: str, size: int, large: bool, monkeypatch: Any
 ) -> None:
     from fim_private.counting import compiled as compiled_counter
 
@@ -200,9 +199,7 @@ def test_the_itemsets_of_some_levels_can_be_listed(counter: str, size: int) -> N
     expected = brute_force_supports(baskets, size)
     for low, high in ((1, 200), (2, 4), (3, 3), (150, 200)):
         listed = list(list_itemsets(read_transactions(baskets), size, low, high, counter=counter))
-        assert dict(listed) == {
-            i: support for i, support in expected.items() if low <= support <= high
-        }
+        assert dict(listed) == {i: many for i, many in expected.items() if low <= many <= high}
         assert len(listed) == len(dict(listed))
 
 
@@ -214,17 +211,13 @@ def test_both_counters_list_and_name_in_the_same_order(size: int) -> None:
         assert listed[0] == listed[1]
         spectra = [itemset_spectrum(shop, size, counter=counter) for counter in COUNTERS]
         for support, _ in spectra[0].all_levels()[::7]:
-            one, other = (
-                spectrum.sample_itemsets([support], Randomness.seeded(support))[0]
-                for spectrum in spectra
-            )
-            assert one == other
+            streams = [(one, Randomness.seeded(support)) for one in spectra]
+            names = [one.sample_itemsets([support], stream)[0] for one, stream in streams]
+            assert names[0] == names[1]
 
 
 @every_counter
-def test_an_infeasible_whole_spectrum_is_refused_at_once(
-    counter: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_infeasible_spectrum_is_refused(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[float] = []
     effort = Effort(progress=told.append)
@@ -289,9 +282,7 @@ def test_what_is_asked_is_checked(name: str, value: Any) -> None:
 
 @every_counter
 @pytest.mark.one_in(2)
-def test_progress_is_told_to_the_thread_that_counts(
-    counter: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_counting_thread_gets_progress(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[tuple[float, int]] = []
     effort = Effort(progress=lambda fraction: told.append((fraction, threading.get_ident())))
@@ -329,9 +320,8 @@ except KeyboardInterrupt:
 
 @needs_kernel
 def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", COUNT_FOR_EVER], stdout=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, "-c", COUNT_FOR_EVER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(1)

@@ -29,7 +29,7 @@ from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import LevelDraws, SupportSpectrum, union
+from fim_private.spectrum import SupportSpectrum, union
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]
@@ -72,9 +72,7 @@ sizes = st.integers(1, 5)
 @example(users=[[["b", "a"], ["a", "b", "b"]], [[], [0]]], size=2, batch=1)
 @example(users=[[[1, 2], [1, 2]], [[1], [2]]], size=1, batch=1)
 @example(users=[[[1, 2, 3], [3, 2, 1], []], [], [[1, 2, 3]]], size=3, batch=1)
-def test_spectrum_and_names_equal_brute_force(
-    count: CountItemsets, users: list[Baskets], size: int, batch: int
-) -> None:
+def test_the_spectrum(count: CountItemsets, users: list[Baskets], size: int, batch: int) -> None:
     """Of baskets, and of users, who count once. numpy cuts its work into batches."""
     baskets = [basket for user in users for basket in user]
     for data, expected in (
@@ -91,9 +89,7 @@ def test_spectrum_and_names_equal_brute_force(
 
 @every_counter
 @pytest.mark.parametrize("size", [2, 3])
-def test_users_with_few_and_with_many_baskets_stand_beside_each_other(
-    count: CountItemsets, size: int
-) -> None:
+def test_users_with_few_and_many_baskets_side_by_side(count: CountItemsets, size: int) -> None:
     """The kernel counts a unit's pairs in other ways for one basket, for up to 64 and for more."""
     draw = np.random.default_rng(7)
     users: list[Baskets] = [
@@ -108,9 +104,7 @@ def test_users_with_few_and_with_many_baskets_stand_beside_each_other(
 @settings(max_examples=20)
 @given(baskets=random_baskets, size=sizes, order=st.randoms(use_true_random=False))
 @pytest.mark.one_in(3)
-def test_the_order_of_the_baskets_does_not_matter(
-    count: CountItemsets, baskets: Baskets, size: int, order: Any
-) -> None:
+def test_no_order_matters(count: CountItemsets, baskets: Baskets, size: int, order: Any) -> None:
     shuffled = [order.sample(basket, len(basket)) for basket in order.sample(baskets, len(baskets))]
     spectrum = count(read_transactions(baskets), size)
     other = count(read_transactions(shuffled), size)
@@ -148,9 +142,7 @@ def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> Su
 @example(baskets=[[1, 2]], catalogue=["b", "a"], size=2)
 @example(baskets=[[1, 2]], catalogue=[1, 2], size=2)
 @example(baskets=[[1, 2]], catalogue=[1, 2], size=3)
-def test_catalogue_spectrum_equals_brute_force_over_all_candidates(
-    baskets: Baskets, catalogue: list[Item], size: int
-) -> None:
+def test_catalogue_spectrum_is_brute_force(baskets: Baskets, catalogue: Any, size: int) -> None:
     spectrum = over_catalogue(baskets, catalogue, size)
     # Items outside the catalogue are dropped; then each candidate has a support, 0 for most.
     listed = [[item for item in basket if item in catalogue] for basket in baskets]
@@ -173,9 +165,7 @@ def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
 
 @every_counter
 @pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
-def test_the_top_pair_of_the_corner_shop(
-    count: CountItemsets, user: str | None, support: int
-) -> None:
+def test_the_top_pair_of_the_shop(count: CountItemsets, user: str | None, support: int) -> None:
     spectrum = count(read_transactions(CORNER_SHOP, user=user), 2)
     assert next(spectrum.levels()) == (support, 1)
     assert spectrum.sample_itemsets([support], Randomness())[0] == ("semi-skimmed milk", "tea bags")
@@ -214,12 +204,8 @@ def test_from_supports_refuses_what_is_no_positive_whole_number(wrong: Any) -> N
 
 
 def test_union_adds_up_levels_and_names_from_each_part() -> None:
-    def named(
-        label: str,
-    ) -> Callable[[Sequence[LevelDraws], Randomness], list[list[tuple[Item, ...]]]]:
-        return lambda wanted, _: [
-            [(label, s, place) for place in range(number)] for s, _, number in wanted
-        ]
+    def named(label: str) -> Any:
+        return lambda wanted, _: [[(label, s, at) for at in range(many)] for s, _, many in wanted]
 
     one = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=named("one"))
     two = SupportSpectrum([(7, 1), (5, 1)], universe_size=5, sampler=named("two"))
@@ -258,11 +244,8 @@ def test_they_are_different_and_in_no_basket(
 ) -> None:
     catalogue = Catalogue(read_catalogue(range(8)))
     transactions = LocalSource(read_transactions(baskets)).items(catalogue).transactions
-    free = {
-        each
-        for each in combinations(range(8), size)
-        if not any({*each} <= {*basket} for basket in baskets)
-    }
+    held = [{*basket} for basket in baskets]
+    free = {i for i in combinations(range(8), size) if not any({*i} <= own for own in held)}
     number = round(share * len(free))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting_source, "_WORTH_DRAWING", 1 if listed else 1 << 30)
@@ -318,16 +301,13 @@ ASKED_OF_BLANK: list[dict[str, Any]] = [
 
 def many(baskets: list[list[str]], blank: int) -> tuple[Transactions, Transactions]:
     """The same baskets, of which those without items have a place, or are only counted."""
-    return read_transactions(baskets + [[]] * blank), replace(
-        read_transactions(baskets), blank=blank
-    )
+    data = read_transactions(baskets)
+    return read_transactions(baskets + [[]] * blank), replace(data, blank=blank)
 
 
 @pytest.mark.parametrize("counter", [*counting_source.COUNTERS])
 @pytest.mark.parametrize("asked", ASKED_OF_BLANK, ids=str)
-def test_a_release_of_many_blank_baskets(
-    asked: dict[str, Any], counter: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_blank_baskets(asked: Any, counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting_source, "active_counter", lambda: counter)
     for baskets in ([], [["a", "b", "c"]] * 900 + [["b", "c"]] * 700 + [["d"]] * 300):
         placed, counted = many(baskets, 70_000)

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import fim_private as fim
 from fim_private.dp.noise import Randomness
@@ -51,9 +50,8 @@ def slow_law(values: list[int], mechanism: MajorityPath) -> dict[int | None, flo
     weights = [math.exp(0.3 * epsilon * score) for score in scores]
     noise = {z: math.exp(-0.4 * epsilon * abs(z)) for z in range(-2000, 2001)}
     total = math.fsum(noise.values())
-    threshold = next(
-        a for a in range(2000) if math.fsum(w for z, w in noise.items() if z > a) <= DELTA * total
-    )
+    tails = (math.fsum(w for z, w in noise.items() if z > a) for a in range(2000))
+    threshold = next(a for a, tail in enumerate(tails) if tail <= DELTA * total)
     law: dict[int | None, float] = {None: 0.0}
     for stop, weight in zip(stops, weights, strict=False):
         clears = math.fsum(w for z, w in noise.items() if stop.excess - 1 + z > threshold) / total
@@ -95,9 +93,7 @@ def test_the_exponential_mechanism_weighs_each_point(neighbors: str, values: lis
         (lambda e: ExponentialInterior(e, BITS), [1] * 4 + [2] * 4, 0.5, 3_000),
     ],
 )
-def test_draws_are_from_the_distribution(
-    make: Callable[[float], Any], values: list[int], epsilon: float, draws: int
-) -> None:
+def test_draws_are_from_the_law(make: Any, values: list[int], epsilon: float, draws: int) -> None:
     law, *wrong = (law_of(make(epsilon * factor), values) for factor in (1, 1.3, 1 / 1.3))
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
 
@@ -119,9 +115,7 @@ def law_of(mechanism: Any, values: list[int]) -> dict[int | None, float]:
 
 
 @cache
-def neighbours(
-    n: int, neighbors: str = "replace-one"
-) -> tuple[list[tuple[int, ...]], NDArray[np.intp], NDArray[np.intp]]:
+def neighbours(n: int, neighbors: str = "replace-one") -> tuple[list[tuple[int, ...]], Any, Any]:
     """All data of n of eight points, and all pairs that differ in one value, both ways.
 
     Under add-remove those of n and of one value less, of which one has a value more.
@@ -186,9 +180,7 @@ class Audit:
         (8, "add-remove", (0.90, 0.56, 0.27)),  # from odd to even
     ],
 )
-def test_all_neighbours_are_within_the_guarantee_stage_by_stage(
-    n: int, neighbors: str, used: Any
-) -> None:
+def test_all_neighbours_are_within_it_stage_by_stage(n: int, neighbors: str, used: Any) -> None:
     found = audit(n, neighbors)
     assert (found.depth, found.release, found.whole) == pytest.approx(used, abs=0.005)
 
@@ -206,9 +198,7 @@ def audit(n: int = 8, neighbors: str = "replace-one") -> Audit:
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
 @pytest.mark.parametrize("n", [1, 2, 6, 7])
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_other_budgets_and_numbers_are_within_it_too(
-    neighbors: str, epsilon: float, delta: float, n: int
-) -> None:
+def test_other_budgets_are_within_it(neighbors: str, epsilon: float, delta: float, n: int) -> None:
     found = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
     assert max(found.depth, found.release, found.whole) <= 1 + 1e-9
 
@@ -235,9 +225,7 @@ def test_the_audit_sees_a_release_without_one_value_less(monkeypatch: pytest.Mon
         assert audit(n, neighbors).release == pytest.approx(1.25, abs=0.005)
 
 
-def test_the_audit_sees_a_path_that_goes_on_without_a_majority(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_audit_sees_a_path_without_a_majority(monkeypatch: pytest.MonkeyPatch) -> None:
     def heavier(mechanism: MajorityPath, ordered: list[int]) -> list[Stop]:
         stops, start = [], 0
         for size in range(mechanism.bits, -1, -1):
@@ -263,17 +251,14 @@ def ratio_of_exponential(n: int, neighbors: str, made_for: str | None = None) ->
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("neighbors", "used"), [("replace-one", 0.88), ("add-remove", 0.99)])
-def test_the_exponential_mechanism_is_within_epsilon(
-    monkeypatch: pytest.MonkeyPatch, neighbors: str, used: float
-) -> None:
+def test_exponential_is_within_epsilon(monkeypatch: Any, neighbors: str, used: float) -> None:
     assert ratio_of_exponential(4, neighbors) == pytest.approx(used, abs=0.005)
     # under add-remove one of the two has no value at all
     assert ratio_of_exponential(1, neighbors) <= 1
     if neighbors == "replace-one":  # the rate of add-remove would be seen
         assert ratio_of_exponential(4, neighbors, "add-remove") > 1.6
-    monkeypatch.setattr(
-        ExponentialInterior, "rate", Fraction(2 if neighbors == "replace-one" else 4)
-    )
+    rate = Fraction(2 if neighbors == "replace-one" else 4)
+    monkeypatch.setattr(ExponentialInterior, "rate", rate)
     assert ratio_of_exponential(4, neighbors) > 1.6
 
 
@@ -283,9 +268,9 @@ def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
         mechanism = kind(epsilon=epsilon, bits=5)
         assert mechanism.cost.epsilon == epsilon
         # A score of the depth moves either way under both relations.
-        parts = (
-            [2 * mechanism.rate, 1 / mechanism.scale] if kind is MajorityPath else [mechanism.rate]
-        )
+        parts = [mechanism.rate]
+        if kind is MajorityPath:
+            parts = [2 * mechanism.rate, 1 / mechanism.scale]
         assert sum(parts) == mechanism.cost.epsilon
         mechanism.select([1, 2, 3], Randomness.of_seed(1))
 
@@ -347,7 +332,6 @@ def test_interior_point_takes_either_and_warns() -> None:
     with pytest.warns(PrivacyWarning, match="epsilon 11"):
         interior_point(values, ExponentialInterior(11, 16))
     refused: Any = fim.Exponential(1.0)
-    with pytest.raises(
-        ParameterError, match=("mechanism must be a MajorityPath or an ExponentialInterior")
-    ):
+    told = "mechanism must be a MajorityPath or an ExponentialInterior"
+    with pytest.raises(ParameterError, match=told):
         interior_point(values, refused)

@@ -72,9 +72,8 @@ def modules() -> dict[str, Path]:
 
 MODULES = modules()
 # Compiled: they have a place, but no Python to look at.
-COMPILED = {
-    ".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in PACKAGE.rglob("*.pyx")
-}
+_PLACES = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.pyx")]
+COMPILED = {".".join(place.parts) for place in _PLACES}
 
 
 def every_module(test: Callable[[str], None]) -> Callable[[], None]:
@@ -125,9 +124,7 @@ def test_every_room_is_known() -> None:
 
 @every_module
 def test_rooms_import_what_stands_below_them(module: str) -> None:
-    allowed = (
-        FRONT[module] if module in FRONT else {room(module), *MAY_IMPORT[room(module)].split()}
-    )
+    allowed = FRONT.get(module) or {room(module), *MAY_IMPORT[room(module)].split()}
     # `from fim_private import __version__` is no import of a room.
     assert {*map(room, imported(module))} - {""} <= allowed
 
@@ -145,12 +142,8 @@ def test_no_module_imports_itself_by_a_detour() -> None:
 
 def test_the_stub_has_every_public_name() -> None:
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
-    names = [
-        alias.asname
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    ]
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    names = [alias.asname for node in imports for alias in node.names]
     assert sorted([*map(str, names), "__version__"]) == sorted(fim_private.__all__)
     assert all(hasattr(fim_private, name) for name in fim_private.__all__)
 
@@ -173,13 +166,9 @@ def test_the_package_itself_imports_nothing_at_first() -> None:
 
 def test_the_entry_to_the_command_line_imports_next_to_nothing() -> None:
     # Until then Ctrl-C shows a traceback.
-    lines = (
-        "import sys; before = {*sys.modules}; import fim_private.cli; print(*({*sys.modules} "
-        "- before))"
-    )
-    loaded = printed(
-        "-I", "-S", "-c", (f"import sys; sys.path[:0] = {[str(PACKAGE.parent)]!r}; {lines}")
-    )
+    lines = "import sys; old={*sys.modules}; import fim_private.cli; print(*({*sys.modules}-old))"
+    lines = f"import sys; sys.path[:0] = {[str(PACKAGE.parent)]!r}; {lines}"
+    loaded = printed("-I", "-S", "-c", lines)
     assert {*loaded} <= {"__future__", "fim_private", "fim_private.cli"}
 
 
@@ -205,13 +194,9 @@ def calls(module: str) -> Iterator[str]:
 def test_only_the_command_line_prints_and_exits(module: str) -> None:
     if module == "cli" or module.startswith("cli."):
         return
-    speaking = {
-        *("print", "typer.echo", "rich.print", "sys.exit", "exit", "quit"),
-        *("input", "warnings.warn"),
-    }
-    assert speaking.isdisjoint(
-        {*calls(module)} - ({"warnings.warn"} if module == "errors" else set())
-    )
+    speaking = {"print", "typer.echo", "rich.print", "sys.exit", "exit", "quit", "input"}
+    speaking |= {"warnings.warn"} if module != "errors" else set()
+    assert speaking.isdisjoint(calls(module))
     if module != "__main__":
         assert "typer" not in all_imports(module)
 
@@ -223,19 +208,14 @@ def all_imports(module: str) -> set[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             parent = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
             names.update(parent, (".".join([*parent, alias.name]) for alias in node.names))
-    return {
-        ".".join(name.split(".")[:depth])
-        for name in names
-        for depth in range(1, name.count(".") + 2)
-    }
+    return {".".join(one.split(".")[:end]) for one in names for end in range(1, one.count(".") + 2)}
 
 
 @every_module
 def test_randomness_comes_from_one_place(module: str) -> None:
     assert {"random", "secrets", "numpy.random"}.isdisjoint(all_imports(module))
-    attributes = {
-        ast.unparse(node) for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)
-    }
+    nodes = ast.walk(tree(module))
+    attributes = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
     assert {"np.random", "numpy.random"}.isdisjoint(attributes)
     if module != "dp.noise":
         assert "os.urandom" not in attributes
@@ -246,24 +226,17 @@ def test_the_glossary_of_each_room_names_its_modules() -> None:
     mechanisms = {spec.home.split(".")[2] for spec in REGISTRY if not spec.composed}
     for package in [name for name, path in MODULES.items() if name and path.name == "__init__.py"]:
         named = set(re.findall(r"\w+", str(ast.get_docstring(tree(package)))))
-        inside = {
-            name.rpartition(".")[2]
-            for name in {*MODULES, *COMPILED}
-            if name.startswith(f"{package}.")
-        }
+        names = (name for name in {*MODULES, *COMPILED} if name.startswith(f"{package}."))
+        inside = {name.rpartition(".")[2] for name in names}
         assert inside - mechanisms <= named, package
 
 
 def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
-    optional = {
-        *("ibis", "matplotlib", "opendp", "polars", "psycopg", "pyspark", "python_calamine"),
-        *("sqlglot", "xlsxwriter"),
-    }
+    optional = {"ibis", "matplotlib", "opendp", "polars", "psycopg", "pyspark", "python_calamine"}
+    optional |= {"sqlglot", "xlsxwriter"}
     assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 
 

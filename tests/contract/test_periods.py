@@ -1,7 +1,9 @@
 """A basket has the day of its earliest row, by its own rows; the ledger adds up unit by unit."""
 
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from sources import ANY_ROWS, WRITERS, units_of
 
 import fim_private as fim
+from fim_private import periods
 from fim_private.dp.accountant import SUMS, cost_of_group, most_spent, smallest_cost
 from fim_private.dp.charge import Span
 from fim_private.dp.composition import gdp_epsilon, zcdp_epsilon
@@ -27,15 +30,7 @@ from fim_private.ledger.chain import Entry, Terms
 from fim_private.ledger.statement import Statement
 from fim_private.ledger.witness import LastSeen
 from fim_private.levelwise.recipe import GRID, item_threshold, naming_probability
-from fim_private.periods import (
-    KINDS,
-    KINDS_OF_PROMISE,
-    Period,
-    first_day,
-    numbers,
-    period_at,
-    several,
-)
+from fim_private.periods import Period, first_day, numbers, period_at, several
 from fim_private.reading import purchases, record_batches, transactions
 from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading, times_of
@@ -56,29 +51,23 @@ def day_of(year: int, month: int, day: int) -> int:
 # -------------------- names and days
 
 
-@given(days, st.sampled_from(KINDS))
+@given(days, st.sampled_from(periods.KINDS))
 def test_a_period_has_a_name_its_days_and_a_number(day: int, kind: str) -> None:
     period = period_at(kind, day)
     assert Period.of(period.name) == period
     assert period.first <= day <= period.last
     assert {period_at(kind, each) for each in (period.first, period.last)} == {period}
     assert period_at(kind, period.last + 1).first == period.last + 1
-    [number, same, following] = numbers(
-        kind, np.array([day, period.first, period.last + 1])
-    ).tolist()
-    assert number == same == following - 1
+    [number, same, after] = numbers(kind, np.array([day, period.first, period.last + 1])).tolist()
+    assert number == same == after - 1
     assert first_day(kind, number) == period.first
     assert [*period.stretches(kind)] == [number]
     assert [*period.within(kind)] == [period]
     when = EPOCH + timedelta(days=day)
     year, week, _ = when.isocalendar()
-    named = {
-        "day": f"{when}",
-        "week": f"{year:04}-W{week:02}",
-        "month": f"{when:%Y-%m}",
-        "year": f"{when:%Y}",
-    }
-    assert period.name == (named | {"quarter": f"{when:%Y}-Q{(when.month + 2) // 3}"})[kind]
+    named = {"day": f"{when}", "week": f"{year:04}-W{week:02}", "month": f"{when:%Y-%m}"}
+    named |= {"year": f"{when:%Y}", "quarter": f"{when:%Y}-Q{(when.month + 2) // 3}"}
+    assert period.name == named[kind]
 
 
 def test_which_periods_are_asked_for() -> None:
@@ -108,6 +97,7 @@ def test_which_periods_are_asked_for() -> None:
         ((None, None, "2026-01-01", None), "start and end go together"),
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
         (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),
+        (("month", "2026-W40..2026-W46", None, None, "month of weeks"), "name its ends as months$"),
         (("day", "2020..2026", None, None), "at most 1,000 periods"),
         ((None, 7, None, None), "periods must be names"),
     ],
@@ -148,9 +138,8 @@ def test_every_form_of_a_time(times: pa.Array) -> None:
     table = pa.table({"t": times, "i": ["tea"], "b": [1]})
     for name, baskets in (("2026-11-15", 1), ("2026-11-16", 0)):
         for source in (table, table.to_pandas()):
-            assert [part.baskets for part in read_parts(source_of(source), of_period(name))] == [
-                baskets
-            ]
+            found = read_parts(source_of(source), of_period(name))
+            assert [part.baskets for part in found] == [baskets]
 
 
 def test_other_objects_of_pandas_are_times() -> None:
@@ -276,12 +265,8 @@ def test_a_basket_is_of_the_period_of_its_earliest_row(write: str, folder: Path)
 
 # One basket in two weeks, whose earlier row the condition leaves out; and a user with two months in
 # one week.
-EARLY: list[Row] = [
-    (0, 1, 1, "G", "tea"),
-    (0, 1, 8, "F", "jam"),
-    (0, 2, 0, "F", "milk"),
-    (0, 3, 1, "F", "milk"),
-]
+EARLY: list[Row] = [(0, 1, 1, "G", "tea"), (0, 1, 8, "F", "jam")]
+EARLY += [(0, 2, 0, "F", "milk"), (0, 3, 1, "F", "milk")]
 
 
 def filtered_first(batch: Any, roles: Any) -> Any:
@@ -323,9 +308,8 @@ def test_times_of_rows_without_a_user_move_nobodys_basket() -> None:
     rows: list[Row] = [(0, 1, 8, "F", "tea"), (None, 1, 1, "F", "jam")]
     times = times_of({"time": "t", "period": "2026-W45", "user": "u"}, None)
     options = Reading("u", ("b",), ("i",), missing_user="drop", times=times)
-    assert [*map(held, purchases.read_parts(source_of(table(rows)), options))] == [
-        Counter([(frozenset(["tea"]),)])
-    ]
+    [found] = map(held, purchases.read_parts(source_of(table(rows)), options))
+    assert found == Counter([(frozenset(["tea"]),)])
 
 
 # -------------------- the ledger
@@ -384,9 +368,7 @@ EDGES = sorted({DAYS[0], *(day for one in NAMED for day in (one.first, one.last 
     st.lists(st.tuples(st.none() | SPANS, st.integers(1, 5)), min_size=1, max_size=6),
     st.none() | st.just("month"),
 )
-def test_the_ledger_adds_up_as_unit_by_unit(
-    charged: list[tuple[Span | None, int]], per: str | None
-) -> None:
+def test_it_adds_up_unit_by_unit(charged: list[tuple[Span | None, int]], per: str | None) -> None:
     if per is not None:
         charged = [(span and replace(span, per=per), cost) for span, cost in charged]
     entries = [entry(span, cost, unit="user" if per else "basket") for span, cost in charged]
@@ -400,21 +382,13 @@ def test_the_ledger_adds_up_as_unit_by_unit(
         sold = [{"sold_at": day, "paid_at": 0} for day in DAYS]
         paid = [{"sold_at": 0, "paid_at": day} for day in DAYS]
         whole = [one for one in entries if one.reach is None]
+        parts = [one for one in entries if one.reach is not None]
         own = [
-            brute_force(
-                [
-                    one
-                    for one in entries
-                    if one.reach is not None and one.span and one.span.time == column
-                ],
-                days,
-            )
+            brute_force([one for one in parts if one.span and one.span.time == column], days)
             for column, days in (("sold_at", sold), ("paid_at", paid))
         ]
         base = brute_force(whole, sold[:1]) if whole else dict.fromkeys(SUMS, Fraction(0))
-        assert most_spent(spent) == {
-            name: base[name] + own[0][name] + own[1][name] for name in SUMS
-        }
+        assert most_spent(spent) == {key: base[key] + own[0][key] + own[1][key] for key in SUMS}
     for one in entries:
         if one.reach is not None and len(columns) == 1:
             inside = [unit for unit in units if is_of(one, unit)]
@@ -432,10 +406,8 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
     assert spent([entry(week, 2, unit="user") for week in weeks]) == 4  # users for good
     assert spent([entry(weeks[0]), entry(replace(weeks[1], time="other"))]) == 2
     assert spent([entry(weeks[0]), entry(replace(weeks[1], baskets=("b", "c")))]) == 2
-    halves = [
-        Span("t", (), "month", name)
-        for name in ("2026-11-01..2026-11-15", "2026-11-16..2026-11-30")
-    ]
+    fortnights = ("2026-11-01..2026-11-15", "2026-11-16..2026-11-30")
+    halves = [Span("t", (), "month", name) for name in fortnights]
     assert spent([entry(half, unit="user") for half in halves]) == 2
     # both have days of November
     across = [Span("t", (), "month", name) for name in ("2026-W44", "2026-W45")]
@@ -445,9 +417,8 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
 def test_a_sum_over_a_year_is_the_smallest_that_is_valid() -> None:
     rho, names = Fraction(3, 100), Fraction(1, 10**7)
     delta = Fraction(1, 10**5)
-    sums = dict(
-        zip(SUMS, (Fraction(12), 12 * delta, 12 * rho, 12 * names, Fraction(0)), strict=True)
-    )
+    spent = (Fraction(12), 12 * delta, 12 * rho, 12 * names, Fraction(0))
+    sums = dict(zip(SUMS, spent, strict=True))
     spare = (12 * delta - 12 * names) / (1 - 12 * names)
     assert smallest_cost(sums) == PrivacyCost(gdp_epsilon(24 * rho, spare), 12 * delta)
     other = sums | {"other_noise": Fraction(1)}
@@ -478,11 +449,8 @@ def test_names_that_only_one_person_has_are_as_rare_as_is_said(sigma: float, uni
     said = float(naming_probability(variance, threshold, most, units))
 
     def named(*weights: tuple[int, float]) -> float:
-        tails = [
-            number * NormalDist().cdf((weight - (threshold - 0.5) / GRID) / sigma)
-            for number, weight in weights
-        ]
-        return sum(tails)
+        normal, edge = NormalDist(), (threshold - 0.5) / GRID
+        return sum(number * normal.cdf((weight - edge) / sigma) for number, weight in weights)
 
     items = units * most
     ways = [
@@ -506,7 +474,7 @@ CALENDAR = {"time": "day", "user": "who", "basket": "id", "item": "what"}
 
 @pytest.mark.parametrize("per", ["month", "quarter", "year"])
 def test_a_week_belongs_to_the_period_of_its_thursday(per: str) -> None:
-    kind = KINDS_OF_PROMISE[per]
+    kind = periods.KINDS_OF_PROMISE[per]
     for day in range(day_of(2019, 1, 1), day_of(2027, 12, 31)):
         when = EPOCH + timedelta(days=day)
         period = period_at(kind, day)
@@ -532,12 +500,10 @@ def test_months_of_weeks_and_of_the_calendar_are_different_promises(tmp_path: Pa
     weeks = fim.mine(frame, per="month", **asked)
     months = fim.mine(frame, per="calendar-month", **asked)
     held = Counter(row["day"] for row in rows[::2])
-    for release, inside in (
-        (weeks, ("2025-12-29", "2026-02-01")),
-        (months, ("2026-01-01", "2026-01-31")),
-    ):
+    of_weeks, of_days = ("2025-12-29", "2026-02-01"), ("2026-01-01", "2026-01-31")
+    for per, inside in (("month", of_weeks), ("calendar-month", of_days)):
+        release: Any = fim.mine(frame, per=per, seed=1, **asked)
         true = sum(held[day] for day in held if inside[0] <= day <= inside[1])
-        assert release.units_interval is not None
         assert release.units_interval[0] <= true <= release.units_interval[1]
     assert "A week belongs to the month of its Thursday." in weeks.guarantee
     assert "One calendar month of a user is protected" in months.guarantee
@@ -545,9 +511,8 @@ def test_months_of_weeks_and_of_the_calendar_are_different_promises(tmp_path: Pa
     assert (values["per"], values["whole_weeks"]) == ("month", True)
     weeks.save(tmp_path / "weeks.json")
     assert cast(fim.Release, fim.load(tmp_path / "weeks.json")).scope.per == weeks.scope.per
-    with fim.Ledger.create(
-        tmp_path / "l", epsilon=30, delta=1e-5, unit="user", per="month"
-    ) as ledger:
+    created: Any = {"epsilon": 30, "delta": 1e-5, "unit": "user", "per": "month"}
+    with fim.Ledger.create(tmp_path / "l", **created) as ledger:
         fim.mine(frame, per="month", ledger=ledger, dataset="shop", **asked)
         with pytest.raises(fim.LedgerError, match="one calendar month; give per month"):
             fim.mine(frame, per="calendar-month", ledger=ledger, dataset="shop", **asked)
@@ -574,35 +539,69 @@ def test_one_number_for_a_year(tmp_path: Path) -> None:
     statement = fim.Ledger(path).statement()
     assert statement.spent_of_user.in_words == year
     assert f"A user who buys in all of these periods has {year} in all." in [*statement.notes]
+    assert statement.to_dict()["of_user"] == statement.spent_of_user.to_dict()
     # a user for good: at the δ of the ledger, which every release repeats
     del asked["per"]
     ledger = fim.Ledger.create(tmp_path / "good", epsilon=3, delta=1e-5, unit="user")
-    releases = [
-        fim.mine(pd.DataFrame(rows), period=f"2026-{month:02}", ledger=ledger, count=True, **asked)
-        for month in (1, 2)
-    ]
+    frame, asked = pd.DataFrame(rows), {"ledger": ledger, "count": True, **asked}
+    releases = [fim.mine(frame, period=f"2026-{month:02}", **asked) for month in (1, 2)]
     spent = cast(Any, releases[1].charged).spent
     assert spent.delta == Fraction(1, 10**5)
     assert f"Together these 2 releases spend {spent.in_words}" in trend_page(named(releases))
     assert ledger.statement().to_dict()["together"] == spent.to_dict()
 
 
-def test_a_week_in_two_months_costs_a_customer_four_times_the_rho(tmp_path: Path) -> None:
+def test_a_query_may_cut_a_basket_and_a_user_is_as_many_units_as_periods(tmp_path: Path) -> None:
+    """The page and the ledger say the same of what a query chose, and of a user in all periods."""
     rows = [
-        {"id": f"{who}", "day": "2026-04-01", "who": f"{who}", "what": "tea"} for who in range(99)
+        {"id": f"{who} {month}", "day": f"2026-{month:02}-15", "who": f"{who}", "what": "tea"}
+        for who in range(200)
+        for month in (1, 2)
     ]
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        pd.DataFrame(rows).to_sql("rows", shop)
+    asked: Any = CALENDAR | {"query": "SELECT * FROM rows", "size": 1, "count": True, "epsilon": 1}
+    asked |= {"data": f"sqlite:///{tmp_path / 'shop.db'}", "delta": 1e-9, "dataset": "shop"}
+    of_baskets = asked | {"user": None}
+    ledger = fim.Ledger.create(tmp_path / "baskets", epsilon=3, delta=1e-5)
+    releases = [
+        fim.mine(period=f"2026-{month:02}", ledger=ledger, **of_baskets) for month in (1, 2)
+    ]
+    both = ledger.statement().together
+    assert both.epsilon > releases[0].charged.spent.epsilon
+    assert f"Together these 2 releases spend {both.in_words} of" in trend_page(named(releases))
+    cases = {
+        ("month", "2024..2026"): (36, "all months of 2024..2026"),
+        ("month", None): (12, "all months of a year"),
+        ("week", None): (53, "all weeks of a year"),
+    }
+    for (per, period), (units, where) in cases.items():
+        path = tmp_path / f"{per} {period}"
+        with fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="user", per=per) as ledger:
+            release = fim.mine(per=per, period=period, ledger=ledger, **asked)
+            [entry] = ledger.entries
+            assert entry.adds_up == release.adds_up
+            assert entry.adds_up["rho"] == units**2 * entry.sums["rho"]
+            said = ledger.statement().spent_of_user.in_words
+        assert f"A user who buys in {where} has {said} in all." in release.guarantee
+
+
+def test_a_week_in_two_months_costs_a_customer_four_times_the_rho(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}", "day": "2026-04-01", "who": f"{n}", "what": "tea"} for n in range(99)]
     asked: Any = CALENDAR | {"per": "calendar-month", "size": 1, "rho": 0.03, "delta": 1e-6}
     path = tmp_path / "l"
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="user", per="calendar-month")
-    release = fim.mine(
-        pd.DataFrame(rows), period="2026-W14", ledger=ledger, dataset="shop", **asked
-    )
+    release = fim.mine(pd.DataFrame(rows), period="2026-W14", ledger=ledger, dataset="s", **asked)
     [entry] = ledger.entries
     assert release.adds_up is not None
     assert release.adds_up == entry.adds_up == fim.Ledger(path).entries[0].adds_up
     assert (entry.sums["rho"], entry.adds_up["rho"]) == (Fraction("0.03"), Fraction("0.12"))
     names = entry.adds_up["zcdp_delta"] / entry.sums["zcdp_delta"]
     assert 1.5 < names < 10
+    # an entry of an earlier version does not say: it counts as what is private by its ε
+    earlier = replace(entry, of_user=None).adds_up
+    assert earlier["epsilon"] == entry.adds_up["epsilon"] == 2 * entry.cost.epsilon
+    assert earlier["rho"] == earlier["epsilon"] ** 2 / 2 > entry.adds_up["rho"]
     [within] = (fim.mine(pd.DataFrame(rows), period="2026-W15", seed=1, **asked).adds_up["rho"],)
     assert within == Fraction("0.03")
     # a selection by ε: (kε, δ (e^{kε} - 1) / (e^ε - 1))
@@ -614,6 +613,5 @@ def test_a_week_in_two_months_costs_a_customer_four_times_the_rho(tmp_path: Path
         supports=False,
         **{**asked, "rho": None, "epsilon": 1},
     )
-    assert selected.adds_up is not None
     assert float(selected.adds_up["epsilon"]) == 2
     assert float(selected.adds_up["delta"]) == pytest.approx(1e-6 * (1 + np.e))

@@ -25,9 +25,7 @@ def test_there_are_two_hundred_kinds() -> None:
 
 
 def most_frequent_pair(data: Transactions) -> frozenset[Any]:
-    counts = Counter(
-        pair for basket in baskets(data) for pair in combinations(sorted(basket, key=str), 2)
-    )
+    counts = Counter(two for own in baskets(data) for two in combinations(sorted(own, key=str), 2))
     (first, many), (_, fewer) = counts.most_common(2)
     assert many > fewer
     return frozenset(first)

@@ -69,13 +69,10 @@ def held(data: Transactions) -> Counter[Unit]:
     return Counter(as_unit({*map(str, basket)} for basket in unit) for unit in units_of(data))
 
 
-def read(
-    rows: Sequence[Row], source: str, folder: Path, *, by_user: bool, most: int
-) -> list[Counter[Unit]]:
+def read(rows: Any, source: str, folder: Path, *, by_user: bool, most: int) -> list[Any]:
     rule = "own-unit" if by_user else None
-    options = Reading(
-        "u" if by_user else None, ("b",), ("i",), missing_user=rule, by=Segments("s", NAMES, most)
-    )
+    user, by = "u" if by_user else None, Segments("s", NAMES, most)
+    options = Reading(user, ("b",), ("i",), missing_user=rule, by=by)
     parts = read_parts(source_of(WRITERS[source](table(rows), folder)), options)
     assert all(part.by_user == by_user for part in parts)
     assert all(len(part.vocabulary) == len({*part.items.tolist()}) for part in parts)
@@ -91,9 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("source", ANY_ROWS)
 @pytest.mark.parametrize("by_user", [False, True])
 @given(rows=ROWS, most=st.integers(1, 3))
-def test_units_are_in_segments_as_defined(
-    rows: list[Row], most: int, by_user: bool, source: str, folder: Path
-) -> None:
+def test_segments(rows: list[Row], most: int, by_user: bool, source: str, folder: Path) -> None:
     assert read(rows, source, folder, by_user=by_user, most=most) == reference(rows, by_user, most)
 
 
@@ -143,9 +138,7 @@ MUTANTS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_that_mutants_are_caught(
-    mutant: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mutants_are_caught(mutant: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def caught() -> bool:
         try:
             counted = [changes(MIXED, gone, True, 1, folder) for gone in range(3)]
@@ -162,9 +155,8 @@ def test_that_mutants_are_caught(
 def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     path = folder / "w.csv"
     path.write_text("order_id,s,Item 1,Item 2\n1,A,x,y\n2,39,z\n")
-    lists = pd.DataFrame(
-        {"s": [*"ABAC"], "u": [1, 1, 2, 3], "items": map(list, ["x", "xy", "y", "z"])}
-    )
+    items = map(list, ["x", "xy", "y", "z"])
+    lists = pd.DataFrame({"s": [*"ABAC"], "u": [1, 1, 2, 3], "items": items})
     hot = pd.DataFrame({"s": ["A", "B"], "x": [1, 0], "y": [1, 1]})
     wide: dict[str, Any] = {"basket": ("order_id",), "dialect": Dialect(input_format="wide")}
     cases: list[tuple[Any, dict[str, Any], list[list[str]]]] = [

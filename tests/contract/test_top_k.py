@@ -35,17 +35,15 @@ def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> 
 
 def test_the_unnamed_outcome_ends_the_picks() -> None:
     mechanism = NamedExponential(1.0, 1e-6, 10**6)
-    picks = TopK(mechanism, 5).select(
-        SupportSpectrum.from_supports([500, 400]), Randomness.seeded(1)
-    )
+    spectrum = SupportSpectrum.from_supports([500, 400])
+    picks = TopK(mechanism, 5).select(spectrum, Randomness.seeded(1))
     assert picks == [500, 400, 0]
 
 
 def planned(mechanism: str, **more: Any) -> ReleasePlan:
     public = mechanism in ("exponential", "permute-and-flip", "max-of-laplaces")
-    universe: Universe = (
-        Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
-    )
+    listed = Catalogue(read_transactions([[*range(40)]]).vocabulary)
+    universe: Universe = listed if public else UnknownUniverse()
     cap = 10 if mechanism == "choosing" else None
     return plan_of(request_for(mechanism, **{"universe": universe, "max_basket": cap, **more}))
 
@@ -85,9 +83,8 @@ def test_no_allocation_spends_more_than_was_allowed(
     concentrated = plan.steps[0].rho is not None
     if noise is not None:
         [own] = [share for share in plan.steps if share.purpose == "supports"]
-        spent.append(
-            (own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing)
-        )
+        rho = noise.rho if concentrated else nothing
+        spent.append((own.epsilon or nothing, own.delta or nothing, rho))
         if noise.kind is NoiseKind.LAPLACE:
             assert noise.count / noise.parameter == own.epsilon
             assert own.delta == 0
@@ -102,11 +99,8 @@ def test_no_allocation_spends_more_than_was_allowed(
         assert sum(share.rho or nothing for share in plan.steps) == zcdp_rho(ONE, left)
     else:
         # To the last digit: nothing was rounded on the way.
-        assert (
-            sum(epsilon for epsilon, *_ in spent)
-            == sum(share.epsilon or 0 for share in plan.steps)
-            == 1
-        )
+        assert sum(share.epsilon or 0 for share in plan.steps) == 1
+        assert sum(epsilon for epsilon, *_ in spent) == 1
         assert sum(delta for _, delta, _ in spent) + bottoms == plan.cost.delta
         assert plan.cost.delta == sum(share.delta or 0 for share in plan.steps)
 
@@ -130,15 +124,9 @@ CHOOSING: dict[str, Any] = {"mechanism": "choosing", "max_basket": 5}
         ({**CHOOSING, "max_basket": 1}, "max_basket must be at least the size 2"),
         ({**CHOOSING, "user": "u"}, "max_baskets is needed with max_basket to protect users"),
         ({"max_baskets": 5}, "max_baskets goes with max_basket and user"),
-        (
-            {"union": True},
-            "^union goes with several sizes: whether all of them are ranked together$",
-        ),
+        ({"union": True}, "^union goes with several sizes: whether all .* are ranked together$"),
         ({"union": True, "size": range(3, 4)}, "^union goes with several sizes"),
-        (
-            {"mechanism": "large-margin", "max_basket": 5},
-            "leave out max_basket: only limited-domain",
-        ),
+        ({"mechanism": "large-margin", "max_basket": 5}, "leave out max_basket: only limited-"),
         ({"mechanism": "distance", "max_rank": 5}, USE_IT),
         ({"mechanism": "levelwise", "max_rank": 5}, USE_IT),
         ({**CHOOSING, "max_rank": 5}, USE_IT),

@@ -114,9 +114,7 @@ VIEWS = {
         lambda unit: [frozenset(GROUP_OF[item] for item in b if item in GROUP_OF) for b in unit],
     ),
     "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
-    "left out": View(
-        lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)
-    ),
+    "left out": View(lambda d: d.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)),
     "long enough": View(
         lambda data: data.of_length(2),
         lambda unit: [b if len(b) > 1 else frozenset() for b in unit],
@@ -138,11 +136,7 @@ class Reading:
         self.has_ids = has_ids or not form.has_lists
         self.by_user = by_user
         self.missing_user = missing_user
-
-    def meaning(self, file: File) -> Meaning:
-        return self.form.meaning(
-            file, by_user=self.by_user, has_ids=self.has_ids, missing_user=self.missing_user
-        )
+        self.meaning = Meaning(by_user, self.has_ids, missing_user)
 
     def read(self, file: File) -> Transactions:
         options: dict[str, Any] = {"items" if self.form.has_lists else "item": "i"}
@@ -157,7 +151,7 @@ class Reading:
 
 def check_definition(reading: Reading, file: File) -> None:
     """The units, their baskets and their itemsets are those of the reference."""
-    expected = reference.baskets(file.rows, reading.meaning(file))
+    expected = reference.baskets(file.rows, reading.meaning)
     data = reading.read(file)
     levels = Counter(reference.supports(expected, 2).values())
     assert [*itemset_spectrum(data, 2).levels()] == sorted(levels.items(), reverse=True)
@@ -174,11 +168,10 @@ def check_definition(reading: Reading, file: File) -> None:
 
 def check_parts(reading: Reading, file: File) -> None:
     """A file is the sum of the files of its units, each alone; and caps are kept."""
-    meaning = reading.meaning(file)
     alone = []
-    for numbers in reference.parts(file.rows, meaning):
+    for numbers in reference.parts(file.rows, reading.meaning):
         rows = [file.rows[number] for number in numbers]
-        [own] = reference.baskets(rows, meaning)
+        [own] = reference.baskets(rows, reading.meaning)
         alone.append((own, reading.read(file.of(rows))))
     data = reading.read(file)
     for together in {False, reading.by_user}:
@@ -208,9 +201,7 @@ def level_sums(data: Transactions) -> Counter[frozenset[Item]]:
     return +Counter(dict(zip(map(frozenset, items.named(cells)), sums, strict=True)))
 
 
-def check_caps(
-    max_basket: int, max_baskets: int, own: Sequence[Basket], counted: Sequence[Basket]
-) -> None:
+def check_caps(max_basket: int, max_baskets: int, own: Any, counted: Any) -> None:
     """As many of a unit's own baskets count as may, each cut to its first items."""
     short = {reference.shortened(basket, max_basket) for basket in own if basket}
     left = [basket for basket in counted if basket]
@@ -238,7 +229,7 @@ def check_neighbours(reading: Reading, file: File, other: File) -> None:
 def check_all_neighbours(reading: Reading, file: File, seed: int) -> None:
     """Take each unit out, and replace it by other rows, in another order each time."""
     order = random.Random(seed)
-    for theirs in reference.parts(file.rows, reading.meaning(file)):
+    for theirs in reference.parts(file.rows, reading.meaning):
         rest = [row for number, row in enumerate(file.rows) if number not in theirs]
         replaced = order.choices(rest, k=3) if rest else []
         user, basket, _ = file.rows[theirs[0]]
@@ -252,7 +243,8 @@ def check_all_neighbours(reading: Reading, file: File, seed: int) -> None:
             check_neighbours(reading, file, file.of(rows))
 
 
-CHECKS: list[Callable[[Reading, File], None]] = [
+Check = Callable[[Reading, File], None]
+CHECKS: list[Check] = [
     check_definition,
     check_parts,
     lambda reading, file: check_all_neighbours(reading, file, len(file.rows)),
@@ -261,24 +253,19 @@ CHECKS: list[Callable[[Reading, File], None]] = [
 
 def readings(form: Form) -> st.SearchStrategy[Reading]:
     rules = st.sampled_from(["drop", "own-unit"])
-    return st.builds(
-        Reading, st.just(form), by_user=st.booleans(), has_ids=st.booleans(), missing_user=rules
-    )
+    drawn: Any = {"by_user": st.booleans(), "has_ids": st.booleans()}
+    return st.builds(Reading, st.just(form), missing_user=rules, **drawn)
 
 
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-every_check = pytest.mark.parametrize(
-    "check", CHECKS, ids=["definition", "sum of its units", "neighbours"]
-)
+every_check = pytest.mark.parametrize("check", CHECKS, ids=["definition", "sum", "neighbours"])
 
 
 # Of each of some twenty forms: the latter together as many as it takes below to meet any mistake.
 @pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.full)])
 @every_check
 @every_form
-def test_reading_looks_at_one_unit_at_a_time(
-    form: Form, check: Callable[[Reading, File], None], examples: int
-) -> None:
+def test_reading_looks_at_one_unit_at_a_time(form: Form, check: Check, examples: int) -> None:
     @settings(max_examples=examples)
     @given(data=st.data())
     def examine(data: st.DataObject) -> None:
@@ -296,14 +283,10 @@ FOUND = {
     "one zero, ascending": File(ZEROS_ASCENDING, "float64", "float32"),
     "one zero, in any order": File(ZEROS_IN_ANY_ORDER, "float64", "float32"),
     "one id, in two ways": File((("7", 1, (1,)), ("8", 1, (1,)), (" 7.0", 2, (2,))), "string"),
-    "one user's order": File(
-        ((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))
-    ),
+    "user's order": File(((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))),
     "null items": File(((1, 1, (1.0, None)), (1, 2, (None,)), (2, 3, (2.5, 0.0))), items="float64"),
     "rows without a basket": File(((1, 1, (2,)), (1, None, (1,)), (1, 1, (1,)), (2, None, (3,)))),
-    "a basket that is no number": File(
-        ((1, NAN, (1,)), (1, 1.0, (2,)), (2, NAN, (1,))), baskets="float64"
-    ),
+    "no number": File(((1, NAN, (1,)), (1, 1.0, (2,)), (2, NAN, (1,))), baskets="float64"),
 }
 
 
@@ -330,9 +313,7 @@ PAIRS = [(0.1, np.float32(0.1)), (float(2**53), np.int64(2**53 + 1)), (1, True),
 def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[object, object]) -> None:
     def users(ids: list[object]) -> int:
         frame = pd.DataFrame({"u": pd.Series(ids, dtype=object), "b": 1, "i": 1})
-        offsets = read_transactions(frame, user="u", basket="b", item="i").unit_offsets
-        assert offsets is not None
-        return len(offsets) - 1
+        return read_transactions(frame, user="u", basket="b", item="i").units
 
     alone = users([*pair])
     for others in range(30):
@@ -352,12 +333,9 @@ def test_objects_that_may_print_in_several_ways_are_no_ids(thing: object) -> Non
 @pytest.mark.parametrize("name", SOURCES)
 @settings(max_examples=5)
 @given(data=st.data(), size=st.integers(1, 6))
-def test_a_source_of_baskets_is_the_sum_of_its_baskets(
-    name: str, data: st.DataObject, size: int
-) -> None:
-    items: st.SearchStrategy[Any] = (
-        st.text("ab1\u00e9", min_size=1, max_size=2) if name in STRINGS_ONLY else st.integers(0, 9)
-    )
+def test_a_source_is_the_sum_of_its_baskets(name: str, data: st.DataObject, size: int) -> None:
+    texts = st.text("ab1\u00e9", min_size=1, max_size=2)
+    items: st.SearchStrategy[Any] = texts if name in STRINGS_ONLY else st.integers(0, 9)
     given_baskets = data.draw(st.lists(st.lists(items, max_size=4), min_size=1, max_size=6))
 
     def read(baskets: list[list[Any]]) -> list[Basket]:
@@ -373,14 +351,10 @@ def test_a_source_of_baskets_is_the_sum_of_its_baskets(
 LINES = st.text('ab01 ,;"\t\r\0\u00a0\x1c-', max_size=9)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "separators"), [("csv", ","), ("tsv", "\t"), ("dat", " \t\v\f")]
-)
+@pytest.mark.parametrize(("suffix", "between"), [("csv", ","), ("tsv", "\t"), ("dat", " \t\v\f")])
 @settings(max_examples=30)
 @given(lines=st.lists(LINES, min_size=1, max_size=6), size=st.integers(1, 40))
-def test_each_line_is_read_by_itself(
-    suffix: str, separators: str, lines: list[str], size: int
-) -> None:
+def test_each_line_is_read_alone(suffix: str, between: str, lines: list[str], size: int) -> None:
     def read(lines: list[str]) -> list[Basket]:
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             patch.setattr(chunk_sizes, "BLOCK_BYTES", size)
@@ -395,10 +369,8 @@ def test_each_line_is_read_by_itself(
     ended = re.split(r"\r\r\n|\r\n?|\n", "".join(line + "\n" for line in lines))[:-1]
     for line, basket in zip(ended, together, strict=True):
         if '"' not in line or suffix == "dat":
-            tokens = re.split(f"[{separators}]", line)
-            assert basket == {
-                label for token in tokens if (label := reference.label(token)) is not None
-            }
+            tokens = re.split(f"[{between}]", line)
+            assert basket == {one for word in tokens if (one := reference.label(word)) is not None}
 
 
 MUTANTS: dict[str, tuple[list[str], Any]] = {}
@@ -418,9 +390,8 @@ numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transac
 units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
 pairs_by_second = transactions.grouping.numbers_of_pairs  # type: ignore[attr-defined]
 cut_to, capped_to = Transactions.cut_to, Transactions.capped
-COUNTED_BY = [
-    f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))
-]
+_BOTH = ("portable", *(["compiled"] if "compiled" in COUNTERS else []))
+COUNTED_BY = [f"counting.{name}" for name in _BOTH]
 DRAWN = "reading.transactions.drawn_baskets"
 
 
@@ -445,9 +416,8 @@ def number_each_batch_by_itself(parts: list[Any]) -> Any:
 
 @mutant("reading.transactions._numbers_by_appearance")
 def a_basket_id_is_good_for_all_users(keys: Any) -> Any:
-    return numbers_by_appearance(
-        pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys
-    )
+    one = pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys
+    return numbers_by_appearance(one)
 
 
 @mutant("reading.transactions.grouping.numbers_of_pairs")
@@ -490,18 +460,14 @@ def no_cut(data: Transactions, _: int) -> Transactions:
 
 @mutant("reading.transactions.Transactions.cut_to")
 def cut_by_how_many_units_there_are(data: Transactions, count: int) -> Transactions:
-    return cut_to(
-        data, 1 + len(data.offsets if data.unit_offsets is None else data.unit_offsets) % count
-    )
+    offsets = data.offsets if data.unit_offsets is None else data.unit_offsets
+    return cut_to(data, 1 + len(offsets) % count)
 
 
 @mutant("reading.transactions.Transactions.capped")
-def cap_by_the_largest_basket_of_all(
-    data: Transactions, max_basket: int, max_baskets: int
-) -> Transactions:
-    return capped_to(
-        data, min(max_basket, int(np.diff(data.offsets).max(initial=1)) - 1), max_baskets
-    )
+def cap_by_the_largest(data: Transactions, max_basket: int, max_baskets: int) -> Transactions:
+    largest = int(np.diff(data.offsets).max(initial=1))
+    return capped_to(data, min(max_basket, largest - 1), max_baskets)
 
 
 @mutant("reading.transactions.label_digests")
@@ -510,25 +476,20 @@ def order_by_the_codes_of_this_file(_: Any) -> Any:
 
 
 @mutant(DRAWN)
-def order_by_what_all_users_bought(
-    items: Any, offsets: Any, unit_offsets: Any, digest_of: Any, count: int
-) -> Any:
+def order_by_all(items: Any, offsets: Any, unit_offsets: Any, digest_of: Any, count: int) -> Any:
     mixed = {code: text_digest(f"{digest_of(code)!r} {len(items)}") for code in items.tolist()}
     return drawn_baskets(items, offsets, unit_offsets, mixed.__getitem__, count)
 
 
 @mutant(DRAWN)
-def merge_baskets_if_another_user_has_many(
-    items: Any, offsets: Any, unit_offsets: Any, *rest: Any
-) -> Any:
+def merge_if_another_has_many(items: Any, offsets: Any, unit_offsets: Any, *rest: Any) -> Any:
     """As it was: who has few loses equal baskets once anybody has more."""
     counts = drawn_baskets(items, offsets, unit_offsets, *rest)
     for first, last in pairwise(unit_offsets.tolist()):
         seen = set()
         for basket in range(first, last):
-            content = sum(
-                len(str(code)) for code in items[offsets[basket] : offsets[basket + 1]].tolist()
-            )
+            codes = items[offsets[basket] : offsets[basket + 1]].tolist()
+            content = sum(len(str(code)) for code in codes)
             counts[basket] &= content not in seen
             seen.add(content)
     return counts
@@ -562,7 +523,7 @@ def is_caught(check: Callable[[], None]) -> bool:
     return False
 
 
-def some_file_is_caught(form: Form, checks: Sequence[Callable[[Reading, File], None]]) -> bool:
+def some_file_is_caught(form: Form, checks: Sequence[Check]) -> bool:
     """Whether one of at most two thousand generated files fails one of these checks."""
 
     def fails(case: tuple[Reading, File]) -> bool:
@@ -571,11 +532,8 @@ def some_file_is_caught(form: Form, checks: Sequence[Callable[[Reading, File], N
 
     few = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate])
     try:
-        find(
-            st.tuples(readings(form), drawn_files(form, only=["int64", "string"])),
-            fails,
-            settings=few,
-        )
+        files = drawn_files(form, only=["int64", "string"])
+        find(st.tuples(readings(form), files), fails, settings=few)
     except NoSuchExample:
         return False
     return True

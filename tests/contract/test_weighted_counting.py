@@ -35,21 +35,14 @@ class Kind:
     counter: str
     threads: int = 1
 
-    def items(
-        self, transactions: Transactions, universe: Universe = UNKNOWN, **effort: Any
-    ) -> ItemSource:
-        source = LocalSource(transactions, Effort(threads=self.threads, **effort))
+    def items(self, data: Transactions, universe: Universe = UNKNOWN, **effort: Any) -> ItemSource:
+        source = LocalSource(data, Effort(threads=self.threads, **effort))
         return replace(source.items(universe), counter=self.counter)
 
-    def among(
-        self, transactions: Transactions, labels: Iterable[Item], **effort: Any
-    ) -> CandidateSource:
+    def among(self, data: Transactions, labels: Iterable[Item], **effort: Any) -> CandidateSource:
         """Number these items in that order, which the data must have."""
-        items = self.items(transactions, **effort)
-        code_of = {
-            transactions.vocabulary.label(code): code
-            for code in range(len(transactions.vocabulary))
-        }
+        items = self.items(data, **effort)
+        code_of = {data.vocabulary.label(code): code for code in range(len(data.vocabulary))}
         return items.among(np.array([code_of[label] for label in labels], dtype=np.int64))
 
 
@@ -100,9 +93,7 @@ def of_baskets(baskets: Baskets) -> Transactions:
     return replace(of_users([[basket] for basket in baskets]), unit_offsets=None)
 
 
-def by_size(
-    candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)
-) -> list[NDArray[np.int32]]:
+def by_size(candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)) -> list[Any]:
     """Candidates as the kernel wants them: by item numbers, in arrays of one size each."""
     number_of = {item: number for number, item in enumerate(numbering)}
     rows = [sorted(number_of[item] for item in candidate) for candidate in candidates]
@@ -128,9 +119,7 @@ def weighted(units: Sequence[Sequence[int]], weights: Sequence[int], cells: int)
     return sums
 
 
-def repeated(
-    user: Baskets, cells: Sequence[Candidate], *, together: bool = False
-) -> dict[int, int]:
+def repeated(user: Baskets, cells: Sequence[Candidate], together: bool = False) -> dict[int, int]:
     """Oracle: in how many of its baskets a unit has each cell that it has."""
     baskets = [set(basket) for basket in user]
 
@@ -185,9 +174,7 @@ def first_items(user: Baskets, most: int) -> list[int]:
 @example(users=[[], [[]], [[], [3]]], most=1, scale=GRID)
 @example(users=[[[1, 2], [2, 3], [0]], [[3]]], most=2, scale=1)
 @example(users=[[[1, 2, 2, 2], [2, 3], [0]], [[3]], [[6, 5], [5, 4], [4, 6]]], most=2, scale=GRID)
-def test_sums_of_items_equal_brute_force(
-    kind: Kind, users: list[Baskets], most: int, scale: int
-) -> None:
+def test_sums_of_items_are_exact(kind: Kind, users: list[Baskets], most: int, scale: int) -> None:
     weights = some_weights(most + 1)
     for data, units in every_form(users):
         items = kind.items(data)
@@ -229,9 +216,8 @@ def test_a_catalogue_has_items_that_nobody_has_and_no_others(kind: Kind) -> None
     assert items.sums(np.array([0, 10, 1])).tolist() == [1, 0, 1, 2]
     # The first item in label order: 1 and a; zz is not listed, and takes no place.
     assert items.sums(np.array([0, 10])).tolist() == [10, 0, 10, 0]
-    pair = items.among(np.array([3, 1, 0])).sums(
-        [np.array([[0, 2], [0, 1]], dtype=np.int32)], np.ones(3, np.int64)
-    )
+    cells = [np.array([[0, 2], [0, 1]], dtype=np.int32)]
+    pair = items.among(np.array([3, 1, 0])).sums(cells, np.ones(3, np.int64))
     assert pair.tolist() == [1, 0]
 
 
@@ -239,9 +225,7 @@ def test_a_catalogue_has_items_that_nobody_has_and_no_others(kind: Kind) -> None
 @pytest.mark.parametrize(
     "times", [[2**31 - 1, 2**31 - 2, 1, 2**31 - 1], [2**31 - 1] * 4, [2**30, 3, 2**29 + 1, 1]]
 )
-def test_units_of_very_many_baskets_are_weighed_exactly(
-    kind: Kind, times: list[int], monkeypatch: Any
-) -> None:
+def test_very_many_baskets_are_exact(kind: Kind, times: list[int], monkeypatch: Any) -> None:
     """Told how often they repeat what they have: such baskets fit in no memory here."""
     repeated_items = portable_candidates.repeated_items
 
@@ -298,13 +282,7 @@ def test_units_of_very_many_baskets_are_weighed_exactly(
     scale=2,
 )
 def test_sums_and_numbers_of_candidates_equal_brute_force(
-    kind: Kind,
-    users: list[Baskets],
-    candidates: list[Candidate],
-    sets: list[Candidate],
-    order: list[int],
-    items: int,
-    scale: int,
+    kind: Kind, users: Any, candidates: Any, sets: Any, order: list[int], items: int, scale: int
 ) -> None:
     rows, weights = by_size(candidates, order), some_weights(len(candidates) + 1)
     [of_one_size] = by_size(sets, order) or [np.empty((0, 3), dtype=np.int32)]
@@ -360,9 +338,7 @@ def large(request: pytest.FixtureRequest) -> Transactions:
 
 
 @every_kind
-def test_every_kind_gives_the_same_on_larger_data(
-    kind: Kind, large: Transactions, monkeypatch: Any
-) -> None:
+def test_kinds_agree_on_larger_data(kind: Kind, large: Transactions, monkeypatch: Any) -> None:
     """Threads share it, and numpy cuts it into many batches."""
     candidates = generated_candidates(60, seed=4)
     width = sum(map(len, candidates))

@@ -113,11 +113,8 @@ class Ask:
         parts = [self.mechanism, f"top {self.top}", f"size {sizes}"]
         parts += [name for name in ("union", "supports", "count") if getattr(self, name)]
         parts += ["cut"] * (not self.keep_all)
-        for name, value in (
-            ("of", self.universe),
-            ("rank", self.max_rank),
-            ("cap", self.max_basket),
-        ):
+        caps = (("of", self.universe), ("rank", self.max_rank), ("cap", self.max_basket))
+        for name, value in caps:
             parts += [f"{name} {value}"] * isinstance(value, int)
         budget = f"ε={self.epsilon}" if self.rho is None else f"ρ={self.rho}"
         return " ".join([*parts, budget, f"δ={float(self.delta):g}"])
@@ -265,18 +262,13 @@ def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
 
 # Where the supports go if the items change their names.
 _RELABELLINGS = [
-    [
-        ITEMSETS.index(tuple(sorted(names[ITEMS.index(item)] for item in itemset)))
-        for itemset in ITEMSETS
-    ]
+    [ITEMSETS.index(tuple(sorted(names[ITEMS.index(item)] for item in own))) for own in ITEMSETS]
     for names in permutations(ITEMS)
 ]
 
 
 @cache
-def support_pairs(
-    neighbors: oracles.Neighbors, cut: int, sizes: tuple[int, ...]
-) -> frozenset[tuple[Column, Column]]:
+def support_pairs(neighbors: Any, cut: int, sizes: tuple[int, ...]) -> frozenset[Any]:
     """The supports of all neighbouring databases, one pair for all that differ in the names of the
     items.
 
@@ -285,22 +277,18 @@ def support_pairs(
     """
 
     def first(one: Column, other: Column) -> tuple[Column, Column]:
-        renamed = (
-            tuple(tuple(side[i] for i in order) for side in (one, other)) for order in _RELABELLINGS
-        )
+        both = one, other
+        renamed = (tuple(tuple(side[i] for i in order) for side in both) for order in _RELABELLINGS)
         return min(renamed)  # type: ignore[return-value]
 
     def asked(database: Database) -> Column:
-        return tuple(
-            c if len(i) in sizes else 0
-            for i, c in zip(ITEMSETS, column(database, cut), strict=True)
-        )
+        cells = zip(ITEMSETS, column(database, cut), strict=True)
+        return tuple(c if len(i) in sizes else 0 for i, c in cells)
 
     pairs = {(asked(one), asked(other)) for one, other in neighbouring(neighbors)}
     # One unit more or less is told by their number, even if it holds nothing.
-    return frozenset(
-        first(one, other) for one, other in pairs if one != other or neighbors == "add-remove"
-    )
+    alike = neighbors == "add-remove"
+    return frozenset(first(one, other) for one, other in pairs if alike or one != other)
 
 
 def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
@@ -421,10 +409,8 @@ def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> N
 
 def each(plan: Plan, **changes: Any) -> Plan:
     """The plan with every selection changed: each change is a function of the selection."""
-    changed = (
-        replace(one, **{name: change(one) for name, change in changes.items()})
-        for one in plan.selections
-    )
+    values = ({name: change(one) for name, change in changes.items()} for one in plan.selections)
+    changed = (replace(one, **own) for one, own in zip(plan.selections, values, strict=True))
     return replace(plan, selections=tuple(changed))
 
 

@@ -100,12 +100,13 @@ def _read(given: bytes, suffixes: Sequence[str], options: Sequence[dict[str, Any
     return found
 
 
-def _reads(suffixes: Sequence[str], options: Sequence[dict[str, Any]]) -> Callable[[bytes], object]:
-    return lambda given: _read(given, suffixes, options)
-
-
 def _whole(contents: Sequence[bytes], choices: Sequence[int]) -> list[bytes]:
     return [bytes([choice]) + content for content in contents for choice in choices]
+
+
+def _reads(suffixes: Sequence[str], options: Any, seeds: Any, choices: Sequence[int]) -> Target:
+    """Files with one of these suffixes are read; each seed has each choice before it."""
+    return Target(lambda given: _read(given, suffixes, options), _whole(seeds, choices))
 
 
 # -------------------- corpora
@@ -214,9 +215,8 @@ def _gzip(given: bytes) -> object:
     choice, content = (given[0], given[1:]) if given else (0, b"")
     if choice & 1:
         content = gzip.compress(content, mtime=0)
-    return _read(
-        bytes([choice >> 1]) + content, [".csv.gz", ".dat.gz", ".spmf.gz", ".txt.gz"], _OF_TEXTS
-    )
+    suffixes = [".csv.gz", ".dat.gz", ".spmf.gz", ".txt.gz"]
+    return _read(bytes([choice >> 1]) + content, suffixes, _OF_TEXTS)
 
 
 def _zipped(given: bytes) -> object:
@@ -267,9 +267,7 @@ def _sqlite(given: bytes) -> object:
 
 
 def _of_suffix(suffixes: Sequence[str], ask: Callable[[Path], object]) -> Callable[[bytes], object]:
-    return lambda given: on_disk(
-        given[1:], suffixes[(given[0] if given else 0) % len(suffixes)], ask
-    )
+    return lambda given: on_disk(given[1:], suffixes[(given or b"\0")[0] % len(suffixes)], ask)
 
 
 def _where(given: bytes) -> object:
@@ -286,13 +284,8 @@ _CONDITIONS = [
     "order_id between 1 and 2.5e0 and customer <> 'it''s'",
     "\"order_id\" < -3 or `product` != 'é' or customer not in ('a')",
 ]
-_LISTED = [
-    b"bread\nbutter\n39\n",
-    b"item\nbread\n",
-    b'"a, b",c\nd\n',
-    b"a b\nc\n",
-    b'{"schema": 1, "itemsets": []}',
-]
+_LISTED = [b"bread\nbutter\n39\n", b"item\nbread\n", b'"a, b",c\nd\n', b"a b\nc\n"]
+_LISTED.append(b'{"schema": 1, "itemsets": []}')
 
 OBJECTS = [
     (
@@ -322,33 +315,26 @@ WORKBOOKS = [
 ]
 
 TARGETS: dict[str, Callable[[], Target]] = {
-    "parquet": lambda: Target(
-        _reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])
+    "parquet": lambda: _reads([".parquet", ".pq", ""], _OF_TABLES, parquet_files(), [0, 1, 2, 4]),
+    "arrow": lambda: _reads(
+        [".arrow", ".feather", ".arrows", ""], _OF_TABLES, arrow_files(), [0, 2]
     ),
-    "arrow": lambda: Target(
-        _reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])
+    "columns": lambda: _reads(
+        [".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS, TEXTS, [1, 2, 7, 9, 11, 128]
     ),
-    "columns": lambda: Target(
-        _reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(TEXTS, [1, 2, 7, 9, 11, 128])
-    ),
-    "lines": lambda: Target(
-        _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS),
-        _whole(TEXTS, [0, 32, 64, 13, 14, 15, 16]),
+    "lines": lambda: _reads(
+        [".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS, TEXTS, [0, 32, 64, 13, 14, 15, 16]
     ),
     "gzip": lambda: Target(
         _gzip, [*_whole(TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in TEXTS], [2, 4])]
     ),
-    "json": lambda: Target(
-        _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS),
-        _whole(OBJECTS, [0, 1, 4, 19, 34, 128, 129]),
+    "json": lambda: _reads(
+        [".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS, OBJECTS, [0, 1, 4, 19, 34, 128, 129]
     ),
     "sheets": lambda: Target(_zipped, _whole(_SHEETS, [1, 9, 3, 7, 129, 137])),
-    "workbooks": lambda: Target(
-        _reads([".xlsx", ""], _OF_SHEETS), _whole(WORKBOOKS, [1, 9, 3, 7, 129])
-    ),
-    "bzip2": lambda: Target(
-        _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS),
-        _whole([bz2.compress(t) for t in TEXTS], [1, 33]),
+    "workbooks": lambda: _reads([".xlsx", ""], _OF_SHEETS, WORKBOOKS, [1, 9, 3, 7, 129]),
+    "bzip2": lambda: _reads(
+        [".csv.bz2", ".dat.bz2"], _OF_TEXTS, [bz2.compress(t) for t in TEXTS], [1, 33]
     ),
     "sqlite": lambda: Target(_sqlite, [_database()]),
     "release": lambda: Target(_release, _releases()),

@@ -13,11 +13,9 @@ from byte_targets import HOT, LISTS, OBJECTS, SALES, TEXTS, WORKBOOKS
 from hypothesis import strategies as st
 from reading_files import TYPES
 
-_KINDS = (
-    ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather "
-    ".ipc .arrows .json"
-)
-SUFFIXES = [*_KINDS.split(), ".jsonl", ".ndjson.gz", ".csv.bz2", ".xlsx", ".zip", ""]
+_KINDS = ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather"
+_MORE = ".ipc .arrows .json .jsonl .ndjson.gz .csv.bz2 .xlsx .zip"
+SUFFIXES = [*_KINDS.split(), *_MORE.split(), ""]
 
 _PLAIN = (
     "a b milk 1 2 39 007 -1 -2 0 1.5 NULL nan é 漢字 order_id product customer true False x # % -"
@@ -44,9 +42,8 @@ def texts(draw: st.DrawFn) -> bytes:
         for line in lines
     )
     text += draw(st.sampled_from(["", end, "\n"]))
-    encoding = draw(
-        st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le"])
-    )
+    kinds = ["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le"]
+    encoding = draw(st.sampled_from(kinds))
     return text.encode(encoding, "replace")
 
 
@@ -130,10 +127,8 @@ def _array(draw: st.DrawFn, length: int) -> Any:
     kind, values = TYPES[draw(st.sampled_from([*TYPES]))]
     drawn = [draw(st.none() | values) for _ in range(length)]
     if draw(st.integers(0, 4)) == 0:
-        lists = [
-            None if draw(st.booleans()) else drawn[: draw(st.integers(0, length))]
-            for _ in range(length)
-        ]
+        lengths = [draw(st.integers(-1, length)) for _ in range(length)]
+        lists = [None if size < 0 else drawn[:size] for size in lengths]
         return pa.array(lists, pa.list_(kind))
     return pa.array(drawn, kind)
 
@@ -143,14 +138,11 @@ def tables(draw: st.DrawFn) -> Any:
     """Arrow tables of any types, as they are, in batches, or as a frame of polars or pandas."""
     names = [str(name) for name in draw(_NAMES)]
     length = draw(st.integers(0, 4))
-    table = (
-        pa.table([_array(draw, length) for _ in names], names=names)
-        if names
-        else draw(st.sampled_from(TABLES))
-    )
-    match draw(
-        st.sampled_from(["table", "reader", "batch", "polars", "pandas", "array", "arrow pandas"])
-    ):
+    table = draw(st.sampled_from(TABLES))
+    if names:
+        table = pa.table([_array(draw, length) for _ in names], names=names)
+    forms = ["table", "reader", "batch", "polars", "pandas", "array", "arrow pandas"]
+    match draw(st.sampled_from(forms)):
         case "reader":
             return table.to_reader(max_chunksize=2)
         case "batch":
@@ -164,9 +156,8 @@ def tables(draw: st.DrawFn) -> Any:
                 return table
         case "pandas" | "arrow pandas" as form:
             try:
-                return table.to_pandas(
-                    types_mapper=pd.ArrowDtype if form == "arrow pandas" else None
-                )
+                types = pd.ArrowDtype if form == "arrow pandas" else None
+                return table.to_pandas(types_mapper=types)
             except Exception:
                 return table
     return table
@@ -176,9 +167,8 @@ def tables(draw: st.DrawFn) -> Any:
 def frames(draw: st.DrawFn) -> Any:
     """Frames of pandas with anything in them, and arrays and matrices."""
     names, length = draw(_NAMES) or ["x"], draw(st.integers(0, 4))
-    kind = draw(
-        st.sampled_from(["lists", "numbers", "sparse", "category", "array", "matrix", "series"])
-    )
+    forms = ["lists", "numbers", "sparse", "category", "array", "matrix", "series"]
+    kind = draw(st.sampled_from(forms))
     if kind == "array":
         shape = draw(st.sampled_from([(), (0,), (3,), (2, 2), (0, 3), (2, 0), (1, 2, 2)]))
         dtype = draw(st.sampled_from(["bool", "int8", "float64", "U1", "O", "complex64", "M8[s]"]))

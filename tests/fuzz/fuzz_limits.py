@@ -29,10 +29,8 @@ def within_limits() -> Iterator[None]:
     before = peak_megabytes()
     # Seconds of this process, which a busy machine does not lengthen; and ten times as many on the
     # clock, for one that waits for ever.
-    timers = {
-        signal.SIGPROF: (signal.ITIMER_PROF, SECONDS),
-        signal.SIGALRM: (signal.ITIMER_REAL, 10 * SECONDS),
-    }
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, SECONDS)}
+    timers[signal.SIGALRM] = (signal.ITIMER_REAL, 10 * SECONDS)
     previous = {number: signal.signal(number, ring) for number in timers}
     for timer, seconds in timers.values():
         signal.setitimer(timer, seconds)

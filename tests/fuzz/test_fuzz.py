@@ -64,9 +64,8 @@ def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", ["tables", "frames", "objects"])
 @given(data=st.data())
 def test_in_memory(kind: str, data: st.DataObject) -> None:
-    source = data.draw(
-        {"tables": inputs.tables(), "frames": inputs.frames(), "objects": inputs.objects}[kind]
-    )
+    kinds = {"tables": inputs.tables(), "frames": inputs.frames(), "objects": inputs.objects}
+    source = data.draw(kinds[kind])
     options = data.draw(inputs.options()) if data.draw(st.booleans()) else {}
     check_read(outcome(lambda: fim.read_transactions(source, **options)))
 
@@ -74,14 +73,9 @@ def test_in_memory(kind: str, data: st.DataObject) -> None:
 # -------------------- whatever is asked of whatever data: a release in its form, or one line
 
 
-_NUMBERS: list[Any] = [
-    *(0, 1, 2, 3, -1, 10**6, 10**30, 10**400, 1.0, 1e-6, 1e-400, 0.5, 1.5, 1e300, True, None),
-]
-_NUMBERS += [
-    *(float("nan"), float("inf"), "", "1", "1_0", "2-4", Fraction(1, 3), np.int64(2)),
-    *(np.float64(0.5), []),
-]
-_NUMBERS += [range(1, 3), object()]
+_NUMBERS: list[Any] = [0, 1, 2, 3, -1, 10**6, 10**30, 10**400, 1.0, 1e-6, 1e-400, 0.5, 1.5, 1e300]
+_NUMBERS += [True, None, float("nan"), float("inf"), "", "1", "1_0", "2-4", Fraction(1, 3)]
+_NUMBERS += [np.int64(2), np.float64(0.5), [], range(1, 3), object()]
 numbers = st.sampled_from(_NUMBERS)
 _MECHANISMS = ["auto", "", "no such", *(spec.name for spec in REGISTRY)]
 _SHOPS: dict[str, Any] = {
@@ -144,11 +138,8 @@ def test_mine(shop: str, asked: dict[str, Any]) -> None:
 
 # -------------------- command line
 
-_PLAIN = (
-    "0 1 2 -1 1_0 \u0663 \uff11 1e400 nan inf 1.5 2-3 x - 0x10 1e-6 json csv a.csv "
-    "b.parquet out.txt ~ /"
-)
-_WORDS = [*_PLAIN.split(), "", " 1", "10" * 30, "\0", "\u00e9"]
+_PLAIN = "0 1 2 -1 1_0 \u0663 \uff11 1e400 nan inf 1.5 2-3 x - 0x10 1e-6 json csv a.csv ~ /"
+_WORDS = [*_PLAIN.split(), "b.parquet", "out.txt", "", " 1", "10" * 30, "\0", "\u00e9"]
 _NAMES = (
     "size epsilon delta top union supports supports-share keep-all mechanism neighbors max-rank "
     "user missing-user "

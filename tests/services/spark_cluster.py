@@ -31,9 +31,8 @@ REQUEST |= {"mechanism": "limited-domain"}  # whose counter counts in rounds
 
 def executors() -> list[int]:
     """The processes of Spark that run tasks and are children of this one, however far."""
-    found = subprocess.run(
-        ["pgrep", "-f", EXECUTOR], capture_output=True, text=True, check=False
-    ).stdout.split()
+    command = ["pgrep", "-f", EXECUTOR]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
     return [pid for pid in map(int, found) if os.getpid() in _parents(pid)]
 
 

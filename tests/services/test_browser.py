@@ -49,8 +49,10 @@ _MEASURE = """(() => {
     const style = getComputedStyle(each), box = each.getBoundingClientRect();
     if (!each.checkVisibility({visibilityProperty: true}) || style.clipPath !== "none") continue;
     if (each.closest("thead") && getComputedStyle(each.closest("thead")).clipPath !== "none") continue;
-    if (box.width && (box.right > wide + 1 || box.left < -1)) out.push(name(each));
-    if (each.scrollWidth > each.clientWidth + 1 && each.clientWidth) clipped.push(name(each));
+    const picture = each.parentElement.closest("svg")?.getBoundingClientRect();
+    const [left, right] = picture ? [picture.left, picture.right] : [0, wide];
+    if (!each.matches(".scrolls > *") && box.width && (box.right > right + 1 || box.left < left - 1)) out.push(name(each));
+    if (style.overflowX !== "auto" && !picture && each.scrollWidth > each.clientWidth + 1 && each.clientWidth) clipped.push(name(each));
     if (![...each.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
     texts += 1;
     for (const node of [...each.childNodes].filter(node => node.nodeType === 3)) {
@@ -63,8 +65,9 @@ _MEASURE = """(() => {
         if (starts && Math.max(...tops) - Math.min(...tops) > 4) broken.push(word[0]);
       }
     }
-    if (parseFloat(style.fontSize) < 12) small.push(`${name(each)} ${style.fontSize}`);
-    const [low, high] = [luminance(parts(style.color)), luminance(ground(each))].sort((a, b) => a - b);
+    const size = parseFloat(style.fontSize) * (each.getScreenCTM?.().a ?? 1);
+    if (size < 12) small.push(`${name(each)} ${size}px`);
+    const [low, high] = [luminance(parts(each.tagName === "text" ? style.fill : style.color)), luminance(ground(each))].sort((a, b) => a - b);
     if ((high + .05) / (low + .05) < 4.5) pale.push(`${name(each)} ${style.color}`);
   }
   return {scrolls: document.documentElement.scrollWidth - wide, out, clipped, small, pale, broken, texts};
@@ -273,6 +276,7 @@ def test_fifty_pairs_with_rules_print_on_six_pages(browser: Browser, tmp_path: P
     assert browser.run(f"{shown}.length") == 100
     for script, expected in (
         ("getComputedStyle(document.querySelector('thead')).display", "table-header-group"),
+        ("getComputedStyle(document.querySelector('thead button')).display", "none"),
         (f"{shown}.every(row => getComputedStyle(row).breakInside === 'avoid')", True),
     ):
         assert browser.run(script) == expected

@@ -38,9 +38,8 @@ def store() -> Iterator[str]:
     words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", host.rpartition(":")[2]]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     before = dict(os.environ)
-    os.environ.update(
-        AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY=SECRET, AWS_EC2_METADATA_DISABLED="true"
-    )
+    os.environ.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY=SECRET)
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
     try:
         _fill(server, host)
         yield f"?endpoint_override={host}&scheme=http&region=us-east-1"
@@ -64,9 +63,8 @@ def _fill(server: subprocess.Popen[bytes], host: str) -> None:
         except OSError:
             assert time.monotonic() < ends, "moto.server does not answer"
             time.sleep(0.1)
-    system = fs.S3FileSystem(
-        endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True
-    )
+    known: Any = {"scheme": "http", "region": "us-east-1", "allow_bucket_creation": True}
+    system = fs.S3FileSystem(endpoint_override=host, **known)
     system.create_dir("shop")
     for path, table in (
         ("shop/sales/year=2024/a.parquet", sales(300, "milk")),
@@ -89,9 +87,7 @@ def _fill(server: subprocess.Popen[bytes], host: str) -> None:
         ("sales/*/*.parquet", "year = 2024", 300, ["milk", "tea"]),
     ],
 )
-def test_files_folders_and_patterns(
-    place: str, where: str | None, baskets: int, items: list[str], store: str
-) -> None:
+def test_folders(place: str, where: str | None, baskets: int, items: list[str], store: str) -> None:
     found = fim.read_transactions(f"s3://shop/{place}{store}", **READ, where=where)
     assert (found.baskets, labels_of(found.vocabulary)) == (baskets, items)
 

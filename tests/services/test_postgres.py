@@ -21,7 +21,7 @@ SALES = sales()
 ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
 MINED: dict[str, Any] = {**ASKED, "size": "1-2", "top": 8, "supports": True, "epsilon": 20}
 MINED |= {"seed": 1}
-KINDS_OF_COLUMNS = (
+COLUMN_KINDS = (
     "customer_id bigint, order_id integer, product text, country varchar(20), day date, "
     "price numeric(10, 2), code text"
 )
@@ -30,13 +30,10 @@ KINDS_OF_COLUMNS = (
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
     with running_server() as server:
-        cells = (
-            ["\\N" if v is None else str(v) for v in row.values()] for row in SALES.to_pylist()
-        )
+        values = (row.values() for row in SALES.to_pylist())
+        cells = (["\\N" if v is None else str(v) for v in row] for row in values)
         rows = "\n".join(map("\t".join, cells))
-        server.run(
-            f"create table sales ({KINDS_OF_COLUMNS});\ncopy sales from stdin;\n{rows}\n\\.\n"
-        )
+        server.run(f"create table sales ({COLUMN_KINDS});\ncopy sales from stdin;\n{rows}\n\\.\n")
         yield server
 
 
@@ -80,13 +77,9 @@ QUERIES = ["PostgreSQL", "SQLite", "DuckDB"]
         "country is null or customer_id in (1, 2, 3)",
     ],
 )
-def test_every_source_gives_the_same_release(
-    where: str | None, server: Server, tmp_path: Path
-) -> None:
+def test_sources_give_the_same_release(where: str | None, server: Server, tmp_path: Path) -> None:
     sources = every_source(server, tmp_path).items()
-    releases = {
-        name: fim.mine(source, **said, **MINED, where=where) for name, (source, said) in sources
-    }
+    releases = {key: fim.mine(data, **said, **MINED, where=where) for key, (data, said) in sources}
     assert len({*map(told, releases.values())}) == 1, releases.keys()
     assert [name for name, release in releases.items() if release.scope.query] == QUERIES
     if where is None:
@@ -137,9 +130,7 @@ FAILS = [
 
 
 @pytest.mark.parametrize(("query", "message"), FAILS)
-def test_what_the_server_refuses_is_one_line_without_values(
-    query: str, message: str, server: Server
-) -> None:
+def test_a_refusal_is_one_line_without_values(query: str, message: str, server: Server) -> None:
     server.run(
         f"""create sequence if not exists numbers;
         do $$ begin create role reader login password '{PASSWORD}';
@@ -160,9 +151,7 @@ def test_what_the_server_refuses_is_one_line_without_values(
     "change",
     [{"user": "stranger"}, {"database": "elsewhere"}, {"password": "wr0ng"}, {"host": "/nowhere"}],
 )
-def test_who_cannot_connect_reads_one_line_without_a_password(
-    change: dict[str, str], server: Server
-) -> None:
+def test_no_connection_is_one_line_without_password(change: dict[str, str], server: Server) -> None:
     with pytest.raises(fim.DataError, match="cannot be connected to") as caught:
         fim.mine(server.address(**change), query=QUERY, **ASKED)
     assert "wr0ng" not in str(caught.value)
@@ -172,9 +161,7 @@ def test_who_cannot_connect_reads_one_line_without_a_password(
 
 @pytest.mark.parametrize("form", [(), ("--format", "json")])
 @pytest.mark.parametrize("command", ["mine", "inspect"])
-def test_a_password_in_an_address_is_shown_nowhere(
-    command: str, form: tuple[str, ...], server: Server
-) -> None:
+def test_a_password_is_shown_nowhere(command: str, form: tuple[str, ...], server: Server) -> None:
     secret = "tell%40no%2Fone%3F"
     address = f"postgresql://owner:{secret}@/shop?host={server.folder}"
     named = [word for name, column in COLUMNS.items() for word in (f"--{name}", column)]

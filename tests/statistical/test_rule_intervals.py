@@ -19,9 +19,8 @@ def drawn(noise: JointNoise) -> RuleCounts:
     rng = np.random.default_rng(11)
     units = rng.normal(0, np.sqrt(noise.units), TRIALS)
     common = units / 2 if noise.shared else np.zeros(TRIALS)
-    both, antecedent, consequent = (
-        true + common + rng.normal(0, np.sqrt(noise.own), TRIALS) for true in TRUE[:3]
-    )
+    own = np.sqrt(noise.own)
+    both, antecedent, consequent = (true + common + rng.normal(0, own, TRIALS) for true in TRUE[:3])
     return RuleCounts(both, antecedent, consequent, TRUE.units + units)
 
 

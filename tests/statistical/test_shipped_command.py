@@ -47,9 +47,7 @@ def by_command(data: Path, seed: int) -> Itemset | None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("raised", [{}, {(1, 3): 16}], ids=["a file", "its neighbour"])
-def test_the_command_draws_what_the_library_draws(
-    raised: dict[Itemset, int], tmp_path: Path
-) -> None:
+def test_the_command_draws_as_the_library_does(raised: dict[Itemset, int], tmp_path: Path) -> None:
     """Run by run, under the same seeds: what holds of the library holds of it."""
     pairs = PAIRS | raised
     data = tmp_path / "baskets.dat"

@@ -22,9 +22,8 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.page import page
 
-PRODUCTS = pd.DataFrame(
-    {"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]}
-)
+PRODUCTS = pd.DataFrame({"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"]})
+PRODUCTS["price"] = [1.5, 2, 3, 4]
 ROWS = PRODUCTS.to_numpy(dtype=object).tolist()
 SALES = pa.table(
     {
@@ -87,9 +86,7 @@ def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> No
 
 def test_labels_that_several_items_have_and_items_without_one() -> None:
     """A label that would not tell is followed by the item."""
-    products = pd.DataFrame(
-        {"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]}
-    )
+    products = pd.DataFrame({"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green"]})
     sales = pa.table({"order": [n // 4 for n in range(1200)], "sku": [1, 2, 3, 5] * 300})
     release = fim.mine(sales, size=1, catalogue=products, **NAMED, **ASKED | {"top": 4})
     assert {itemset.items for itemset in release} == {("Tea (1)",), ("Tea (2)",), (3,), ("3 (5)",)}
@@ -101,10 +98,8 @@ def test_labels_that_several_items_have_and_items_without_one() -> None:
 def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
     PRODUCTS.to_csv(tmp_path / "<products>.csv", index=False)
     release = fim.mine(SALES, catalogue=tmp_path / "<products>.csv", **NAMED, **ASKED)
-    said = (
-        "Items were listed publicly, in <products>.csv, column 'sku', named by column 'name': "
-        "4 items."
-    )
+    place = "in <products>.csv, column 'sku', named by column 'name'"
+    said = f"Items were listed publicly, {place}: 4 items."
     assert said in release.rows_read
     assert said in str(release)
     assert said in html.unescape(page(release))
@@ -120,15 +115,13 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
 
 def test_an_earlier_release_is_a_list_of_its_items(tmp_path: Path) -> None:
     earlier = fim.mine(SALES, size=2, catalogue=[1, 2, 9], **ASKED | {"top": 1})
-    labelled = fim.mine(
-        SALES, size=2, catalogue=PRODUCTS[PRODUCTS["sku"] != 3], **NAMED, **ASKED | {"top": 1}
-    )
+    some = PRODUCTS[PRODUCTS["sku"] != 3]
+    labelled = fim.mine(SALES, size=2, catalogue=some, **NAMED, **ASKED | {"top": 1})
     for release in (earlier, labelled):
         release.save(tmp_path / "week.json")
         for source, name in ((release, None), (tmp_path / "week.json", "week.json")):
-            found = fim.mine(
-                SALES, size=1, catalogue=source, **ASKED | {"top": 9, "keep_all": True}
-            )
+            everything = ASKED | {"top": 9, "keep_all": True}
+            found = fim.mine(SALES, size=1, catalogue=source, **everything)
             assert {itemset.items for itemset in found} == {(1,), (2,)}
             expected = ({} if name is None else {"source": name}) | {"release": True, "items": 2}
             assert found.to_dict()["catalogue"] == expected
@@ -191,9 +184,7 @@ def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_many(
-    neighbors: str, tmp_path: Path
-) -> None:
+def test_the_guarantee_is_among_data_with_the_same_items(neighbors: str, tmp_path: Path) -> None:
     """How many items the data have is no public choice: a purchase of a new item changes it."""
     baskets = [["milk", "tea"]] * 2000 + [[f"rare {number}"] for number in range(733)]
     ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="sales", epsilon=10, delta=1e-3)
@@ -203,14 +194,11 @@ def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_ma
     before = ledger.statement().protected
     release = fim.mine(baskets, **asked, items_are_public=True)
     alike = "among data with the same list of items"
-    assert (
-        f"any one basket{' by any other' * (neighbors == 'replace-one')}, {alike}, changes"
-        in release.guarantee
-    )
+    by_other = " by any other" * (neighbors == "replace-one")
+    assert f"any one basket{by_other}, {alike}, changes" in release.guarantee
     assert release.protected == f"basket, {alike}"
-    assert ledger.statement().protected == before.replace(
-        f"under {neighbors}", f"under {neighbors}, {alike}"
-    )
+    changed = before.replace(f"under {neighbors}", f"under {neighbors}, {alike}")
+    assert ledger.statement().protected == changed
     assert alike not in before
     fim.report(release, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -252,10 +240,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
         (SKU | {"catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
         ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
-        (
-            SKU | {"catalogue_label": "sku"},
-            r"^catalogue_label needs catalogue_item, another column",
-        ),
+        (SKU | {"catalogue_label": "sku"}, "^catalogue_label needs catalogue_item, another column"),
         ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name"),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
         ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue"),
@@ -275,9 +260,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
     ],
     ids=str,
 )
-def test_what_is_refused_in_one_line(
-    given: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_refused(given: Any, message: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     PRODUCTS.to_csv("p.csv", index=False)
     PRODUCTS.to_parquet("p.parquet")
@@ -294,9 +277,7 @@ def test_what_is_refused_in_one_line(
     assert not [*ledger.entries]
 
 
-def test_the_file_of_the_purchases_is_no_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_purchases_are_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pq.write_table(SALES, "sales.parquet")
     for name in ("sales.parquet", tmp_path / "sales.parquet", "./sales.parquet"):
@@ -321,21 +302,14 @@ def test_what_can_be_read_once_has_no_public_items() -> None:
 def test_one_line_says_what_a_list_would_bring_users() -> None:
     asked = ASKED | {"user": "customer", "top": 10, "units": 1000}
     release = fim.mine(SALES, **asked)
-    (line,) = [
-        line for line in render_table(release, Screen()).splitlines() if "product list" in line
-    ]
+    (line,) = [one for one in render_table(release, Screen()).splitlines() if "product list" in one]
     # Under add-remove the number of users is not public, and no shares of it were released.
-    assert (
-        line == "A public product list finds more: --catalogue products.csv --catalogue-item sku."
-    )
-    for other in (
-        fim.mine(SALES, **asked, catalogue=[1, 2]),
-        fim.mine(SALES, **ASKED | {"top": 10}),
-    ):
+    told = "A public product list finds more: --catalogue products.csv --catalogue-item sku."
+    assert line == told
+    listed = fim.mine(SALES, **asked, catalogue=[1, 2])
+    for other in (listed, fim.mine(SALES, **ASKED | {"top": 10})):
         assert "--catalogue" not in render_table(other, Screen())
-    assert "product list" not in render_table(release, Screen(), advise=False) + str(
-        release.to_dict()
-    )
+    assert "product list" not in render_table(release, Screen(), advise=False) + release.to_json()
 
 
 # -------------------- groups in place of items
@@ -367,10 +341,8 @@ def test_purchases_of_an_item_count_as_those_of_its_group() -> None:
 def test_levels_of_groups_share_one_budget(tmp_path: Path) -> None:
     asked = BY_GROUP | {"mechanism": "levelwise", "epsilon": 3}
     both = cast(fim.SegmentedRelease, fim.mine(BOUGHT, group=["kind", "area"], **asked))
-    assert {name: release[0].items for name, release in both.items()} == {
-        "kind": ("salty", "soft"),
-        "area": ("drinks", "snacks"),
-    }
+    items = {name: release[0].items for name, release in both.items()}
+    assert items == {"kind": ("salty", "soft"), "area": ("drinks", "snacks")}
     one = fim.mine(BOUGHT, group="kind", **asked)
     assert both.cost == one.cost
     assert both["kind"].shares == one.shares

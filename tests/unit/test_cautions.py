@@ -84,9 +84,7 @@ MANY = [["milk", "tea"]] * 15_000 + [["bread", "milk"]] * 5_000
     ids=str,
 )
 @pytest.mark.every_case
-def test_a_release_that_tells_how_many_there_are_about_warns_of_delta(
-    asked: dict[str, Any],
-) -> None:
+def test_a_release_that_tells_how_many_there_are_warns_of_delta(asked: dict[str, Any]) -> None:
     table = pa.table({"items": MANY, "day": [1] * len(MANY)})
     *others, said = map(str, told(lambda: fim.mine(table, delta=9e-4, **asked)))
     assert said.startswith(f"delta 0.0009 {NOISY}")

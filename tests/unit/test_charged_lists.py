@@ -202,18 +202,16 @@ def test_the_relation_of_a_mechanism_is_charged(create: Create) -> None:
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
         fim.interior_point([7], fim.ExponentialInterior(1, 8), ledger=ledger, dataset="s")
     fim.select([7, 9], fim.Exponential(1, "replace-one"), ledger=ledger, dataset="s")
-    fim.interior_point(
-        [7], fim.ExponentialInterior(1, 8, "replace-one"), ledger=ledger, dataset="s"
-    )
+    interior = fim.ExponentialInterior(1, 8, "replace-one")
+    fim.interior_point([7], interior, ledger=ledger, dataset="s")
     assert [entry.command for entry in ledger.entries] == ["select", "interior_point"]
 
 
 def test_labels_alone_are_no_unit_of_a_ledger(create: Create) -> None:
     ledger = create()
+    charged: Any = {"ledger": ledger, "dataset": "sales"}
     with pytest.raises(ParameterError, match=r"^private 'labels' and ledger contradict each other"):
-        fim.learn_threshold(
-            [1], [True], bits=8, epsilon=1, private="labels", ledger=ledger, dataset="sales"
-        )
+        fim.learn_threshold([1], [True], bits=8, epsilon=1, private="labels", **charged)
     assert ledger.entries == ()
 
 

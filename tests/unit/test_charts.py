@@ -20,9 +20,10 @@ import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.errors import MissingExtraError
 from fim_private.release.chart import WIDE, BarChart
-from fim_private.release.drawing import Drawing, shade_of
+from fim_private.release.drawing import shade_of
 from fim_private.release.figures import figure_charts, figure_svg
 from fim_private.release.labels import short_name
+from fim_private.release.page import report_page
 from fim_private.release.picture import charts_of
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import ALL_RULES, Rules, rules_of
@@ -64,13 +65,12 @@ def chart_of(release: Release, *, relative: bool = True) -> BarChart:
 
 
 def test_bars_have_the_numbers_of_the_release() -> None:
-    release = mined(supports=True, neighbors="replace-one")
+    release: Any = mined(supports=True, neighbors="replace-one")
     shares, units = chart_of(release), chart_of(release, relative=False)
     assert (shares.per_cent, units.per_cent) == (True, False)
     assert shares.scale == "share of all 1,300 baskets"
     assert units.scale == "baskets"
     for one, share, number in zip(release, shares.bars, units.bars, strict=True):
-        assert one.interval is not None
         assert (number.length, number.low, number.high) == (one.support, *one.interval)
         assert number.number == f"{one.support:,}"
         assert share.length == pytest.approx(100 * (one.support or 0) / 1300)
@@ -185,9 +185,8 @@ def segments(**asked: Any) -> fim.SegmentedRelease:
     rows = [{"b": n, "i": item, "s": "north" if n % 3 else "<south>"} for n, item in orders]
     frame: Any = importlib.import_module("pandas").DataFrame(rows)
     columns: Any = {"basket": "b", "item": "i", "by": "s", "segments": ["north", "<south>", "west"]}
-    release = fim.mine(
-        frame, **columns, **{"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked}
-    )
+    asked = {"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked}
+    release = fim.mine(frame, **columns, **asked)
     assert isinstance(release, fim.SegmentedRelease)
     return release
 
@@ -262,9 +261,7 @@ SINGLE, NEAR = Itemset(("z",), 90, (85, 95)), dataclasses.replace(SECOND, interv
         ((SINGLE,), "user", "z is bought by about 90 customers"),
     ],
 )
-def test_a_title_says_no_more_than_the_numbers_do(
-    itemsets: tuple[Itemset, ...], unit: str, title: str
-) -> None:
+def test_titles_follow_the_numbers(itemsets: tuple[Itemset, ...], unit: str, title: str) -> None:
     shares = mined(supports=True).shares
     release = release_of(*itemsets, shares=shares, sizes=(1, 2), privacy_unit=unit)
     assert chart_of(release).title == title
@@ -292,16 +289,14 @@ def tea() -> Release:
     return ruled(50)
 
 
-def drawing_of(release: Release, kind: str) -> Drawing:
+def drawing_of(release: Release, kind: str) -> Any:
     [chart] = figure_charts(release, kind)
-    assert chart.drawing is not None
     return chart.drawing
 
 
 def test_a_network_has_a_line_for_each_of_the_40_surest_pairs(tea: Release) -> None:
     [chart] = figure_charts(tea, "network")
-    drawing = chart.drawing
-    assert drawing is not None
+    drawing: Any = chart.drawing
     lines = [line for line in drawing.lines if line.described]
     assert (len(lines), chart.more) == (40, 10)
     assert "10 more are not drawn." in chart.below
@@ -336,9 +331,7 @@ def test_a_matrix_has_a_larger_square_for_more_units_and_hatches_doubt() -> None
     supports = {frozenset(itemset.items or ()): itemset.support or 0 for itemset in release}
     ratio = supports[frozenset("ab")] / supports[frozenset("ac")]
     assert (more.side / less.side) ** 2 == pytest.approx(ratio, rel=0.02)
-    doubts = {
-        frozenset((*left, *right)): doubt for left, right, _, doubt in rules_of(release).rows()
-    }
+    doubts = {frozenset((*left, *right)): mark for left, right, _, mark in rules_of(release).rows()}
     assert {pair: square.doubtful for pair, square in sides.items()} == doubts
     assert any(doubts.values())
 
@@ -351,8 +344,7 @@ def test_a_colour_stands_for_a_range_of_lifts(lift: float, shade: str) -> None:
 
 
 def test_the_twelve_surest_rules_have_names_and_intervals_and_the_others_numbers() -> None:
-    chart = many_rules(60).chart()
-    assert chart.drawing is not None
+    chart: Any = many_rules(60).chart()
     texts = [text.content for text in chart.drawing.texts]
     for place, bar in enumerate(chart.bars):
         in_column = f"{in_braces(bar.sides[0])} →" in texts
@@ -368,15 +360,11 @@ def test_the_twelve_surest_rules_have_names_and_intervals_and_the_others_numbers
 
 
 @pytest.mark.parametrize("kind", ["network", "matrix", "supports", "rules"])
-def test_every_kind_is_one_svg_with_a_text_alternative(
-    kind: str, tea: Release, pyplot: Any
-) -> None:
+def test_every_kind_is_an_svg_with_a_text_alternative(kind: str, tea: Release, pyplot: Any) -> None:
     drawing = figure_svg(tea, kind)
-    root = ElementTree.fromstring(drawing)
-    title, description = root.find(f"{SPACE}title"), root.find(f"{SPACE}desc")
-    assert title is not None
-    assert description is not None
-    assert "tea" in (description.text or "")
+    root: Any = ElementTree.fromstring(drawing)
+    assert root.find(f"{SPACE}title") is not None
+    assert "tea" in root.find(f"{SPACE}desc").text
     assert {each.tag.removeprefix(SPACE) for each in root.iter()} <= TAGS
     assert all(float(each.attrib["font-size"]) >= 12 for each in root.iter(f"{SPACE}text"))
     assert drawing.count("NOT PRIVATE") == 1
@@ -396,10 +384,22 @@ def test_no_rules_and_no_lift_are_said(kind: str) -> None:
         mined(supports=True).plot(kind=f"{kind}s of all")
 
 
-def test_without_networkx_a_network_says_what_to_do(
+def test_without_networkx_a_network_says_what_to_do_and_a_page_has_a_matrix(
     tea: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with_network = report_page(tea, ALL_RULES, title=None)
+    assert "An arrow leads from one item to another" in with_network
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtraError, match=r"figures\]\"; the kind matrix does not$"):
         figure_svg(tea, "network")
     assert figure_svg(tea, "matrix")
+    with_matrix = report_page(tea, ALL_RULES, title=None)
+    assert "in the row of one, and in the column of the other" in with_matrix
+    for content in (with_network, with_matrix):
+        [picture] = re.findall(r'<svg class="fim-chart".*?</svg>', content, re.DOTALL)
+        root = ElementTree.fromstring(picture)
+        assert "tea" in root.attrib["aria-label"]
+        assert {each.tag for each in root.iter()} <= {tag.removeprefix(SPACE) for tag in TAGS}
+    few = report_page(ruled(2), ALL_RULES, title=None)
+    assert 'class="fim-chart"' not in few
+    assert few.count('class="row"') == 2

@@ -14,14 +14,10 @@ from fim_private.dp.composition import gdp_delta_upper, gdp_mu, root_below, zcdp
 
 PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)
 EXPONENTS = st.integers(-9, 7)
-EPSILONS = st.builds(
-    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS
-)
-DELTAS = st.builds(
-    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e,
-    st.integers(1000, 9999),
-    st.integers(-300, -1),
-)
+_DIGITS = st.integers(1000, 9999)
+EPSILONS = st.builds(lambda n, e: Fraction(n, 1000) * Fraction(10) ** e, _DIGITS, EXPONENTS)
+_TENS = st.integers(-300, -1)
+DELTAS = st.builds(lambda n, e: Fraction(n, 1000) * Fraction(10) ** e, _DIGITS, _TENS)
 
 
 def decimal(value: Fraction) -> Decimal:
@@ -70,9 +66,7 @@ def test_rho_is_certified_and_the_best(epsilon: Fraction, delta: Fraction) -> No
         (Fraction(1, 10), Fraction("1e-6"), 0.000321047690345),
     ],
 )
-def test_rho_at_the_ends_of_its_range(
-    epsilon: Fraction, delta: Fraction, rho: float | None
-) -> None:
+def test_rho_at_its_ends(epsilon: Fraction, delta: Fraction, rho: float | None) -> None:
     found = zcdp_rho(epsilon, delta)
     assert found > 0
     assert rho is None or math.isclose(found, rho, rel_tol=1e-11)
@@ -107,16 +101,12 @@ def test_mu_is_certified_and_the_best(epsilon: Fraction, delta: Fraction) -> Non
     slack = PRECISE.multiply(decimal(delta), Decimal("1e-25"))
     assert PRECISE.subtract(upper, lower) < slack
     assert lower <= decimal(delta)
-    assert (
-        lower
-        <= decimal(gdp_delta_upper(epsilon, mu))
-        <= PRECISE.multiply(upper, Decimal("1.00000000000000000001"))
-    )
+    little_more = PRECISE.multiply(upper, Decimal("1.00000000000000000001"))
+    assert lower <= decimal(gdp_delta_upper(epsilon, mu)) <= little_more
     # μ-GDP is (μ²/2)-zCDP: what that route proves is proved here too
     assert mu**2 / 2 > zcdp_rho(epsilon, delta)
-    assert delta_bounds(epsilon, mu * (1 + Fraction(1, 10**11)))[0] > PRECISE.add(
-        decimal(delta), slack
-    )
+    above = delta_bounds(epsilon, mu * (1 + Fraction(1, 10**11)))[0]
+    assert above > PRECISE.add(decimal(delta), slack)
     assert len(Context(prec=400).create_decimal(decimal(mu)).normalize().as_tuple().digits) <= 12
 
 
@@ -150,13 +140,10 @@ def test_a_delta_of_next_to_nothing_stays_a_short_fraction(epsilon: str, mu: str
         (Fraction(1), 1 - Fraction(1, 10**1000), 23.1335881546),
     ],
 )
-def test_mu_at_chosen_places_and_the_ends_of_its_range(
-    epsilon: Fraction, delta: Fraction, mu: float
-) -> None:
+def test_mu_at_chosen_places_and_at_its_ends(epsilon: Fraction, delta: Fraction, mu: float) -> None:
     # Each checked against mpmath at 120 digits when it was written down.
     found = gdp_mu(epsilon, delta)
     assert math.isclose(found, mu, rel_tol=1e-15)
     assert gdp_delta_upper(epsilon, found) <= delta
-    assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > min(
-        delta, 1 - Fraction(1, 10**30)
-    )
+    least = min(delta, 1 - Fraction(1, 10**30))
+    assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > least

@@ -1,6 +1,7 @@
 """`fim.count`: which itemsets are taken, and how they are counted."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,7 @@ def named(itemsets: Any) -> list[tuple[Item, ...]]:
 LABELS: list[Item] = [1, 2, 39, "39", "a", "b", "c"]
 
 
-def brute_force(
-    baskets: Sequence[Iterable[Item]], units: Sequence[int], itemsets: Sequence[Iterable[Item]]
-) -> list[int]:
+def brute_force(baskets: Sequence[Any], units: Sequence[int], itemsets: Sequence[Any]) -> list[int]:
     """The supports, by the definition: how many units have a basket that contains it."""
     held = [({*map(str, basket)}, unit) for basket, unit in zip(baskets, units, strict=True)]
     return [len({unit for basket, unit in held if basket >= {*map(str, i)}}) for i in itemsets]
@@ -53,14 +52,8 @@ def test_supports_are_those_of_the_definition(data: st.DataObject) -> None:
     users = data.draw(st.lists(st.integers(0, 3), min_size=len(baskets), max_size=len(baskets)))
     other: Item = 39 if data.draw(st.booleans()) else "39"
     forms: list[Item] = [1, 2, other, "a", "b", "c", "nobody's"]
-    chosen = data.draw(
-        st.lists(
-            st.sets(st.sampled_from(forms), min_size=1).map(frozenset),
-            min_size=1,
-            max_size=9,
-            unique=True,
-        )
-    )
+    itemset = st.sets(st.sampled_from(forms), min_size=1).map(frozenset)
+    chosen = data.draw(st.lists(itemset, min_size=1, max_size=9, unique=True))
     for by_user in (False, True):
         units = users if by_user else range(len(baskets))
         rows = [
@@ -168,10 +161,7 @@ frozenset({'jam'}),frozenset(),0.5,1.0
 """
 TABLES = {
     "mlxtend.csv": MLXTEND,
-    "mlxtend.tsv": MLXTEND.replace(",", "\t", 2)
-    .replace("0,0.5,", "0\t0.5\t")
-    .replace("1,0.4,", "1\t0.4\t")
-    .replace("2,0.3,", "2\t0.3\t"),
+    "mlxtend.tsv": re.sub("(?m)^(.*?),(.*?),", r"\1\t\2\t", MLXTEND),
     "mlxtend_rules.csv": RULES,
     "semicolons.csv": "itemsets;support\n{'milk', 'tea'};1\n['jam'];1\n('a, b', 'c',);1\n",
     "alone.csv": 'itemsets\n"{milk, tea}"\n{jam}\n"{""a, b"", c}"\n',
@@ -248,9 +238,7 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
     ],
 )
 @pytest.mark.every_case
-def test_lines_that_mix_separators_and_cells_that_are_no_sets(
-    tmp_path: Path, name: str, text: str, problem: str
-) -> None:
+def test_mixed_separators_and_no_sets(tmp_path: Path, name: str, text: str, problem: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError) as caught:
         fim.count("no such file", tmp_path / name)
@@ -280,44 +268,30 @@ class Oddity:
         raise TypeError
 
 
+FIRST = "itemsets: itemset 1"
+COLLECTION = f"{FIRST} must be a collection of items, not"
+NO_LIST = "itemsets must be a list of itemsets, a release, a frame or the path of a file, not "
 REFUSED: list[tuple[Any, str]] = [
     ([], "itemsets must hold at least one itemset"),
     ([["a"], ()], "itemsets: itemset 2 is empty; leave it out: every unit has it"),
     ([["a", "b"], ["c"], {"b", "a"}], "itemsets: itemset 3 is itemset 1 again; give each once"),
     ([[5, np.int8(5)]], "itemsets: itemset 1 has an item twice; name each item once"),
+    (["bread"], f"{COLLECTION} str; write ['bread'] for one item"),
+    ([7], f"{COLLECTION} int; write ['bread'] for one item"),
     *(
-        (
-            [value],
-            (
-                f"itemsets: itemset 1 must be a collection of items, not {kind}; write "
-                f"['bread'] for one item"
-            ),
-        )
-        for value, kind in (("bread", "str"), (7, "int"))
-    ),
-    *(
-        ([value], f"itemsets: itemset 1 must be a collection of items, not {type(value).__name__}")
+        ([value], f"{COLLECTION} {type(value).__name__}")
         for value in (None, {"a": 1}, b"ab", Oddity(), np.array(5))
     ),
     *(
-        (
-            [[value]],
-            f"itemsets: itemset 1 must hold whole numbers and strings, not {type(value).__name__}",
-        )
+        ([[value]], f"{FIRST} must hold whole numbers and strings, not {type(value).__name__}")
         for value in (["a"], 1.0, True, np.timedelta64(1, "s"), None, float("nan"))
     ),
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),
     ([range(1001)], "itemsets: itemset 1 has more than 1,000 items"),
     (([n] for n in range(100_001)), "itemsets must be at most 100,000 itemsets"),
     (pd.DataFrame({"x": [1]}), "itemsets must have a column itemsets or items that holds"),
-    (pa.table({"items": ["a", "b"]}), "itemsets: itemset 1 must be a collection of items, not str"),
-    *(
-        (
-            value,
-            "itemsets must be a list of itemsets, a release, a frame or the path of a file, not ",
-        )
-        for value in (None, 5, b"ab", {"a": 1}, object(), np.array(5))
-    ),
+    (pa.table({"items": ["a", "b"]}), f"{COLLECTION} str"),
+    *((value, NO_LIST) for value in (None, 5, b"ab", {"a": 1}, object(), np.array(5))),
 ]
 
 
@@ -347,9 +321,7 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("p.xlsx", "what", "has no form that can be read"),
     ],
 )
-def test_files_that_are_refused(
-    tmp_path: Path, name: str, content: str | bytes, message: str
-) -> None:
+def test_refused_files(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DataError) as caught:
         fim.count("no such file", tmp_path / name)
@@ -358,11 +330,8 @@ def test_files_that_are_refused(
 
 
 def test_other_things_that_are_refused(tmp_path: Path) -> None:
-    for source, message in (
-        ("", "the path of itemsets is empty"),
-        (tmp_path, "is a folder"),
-        ("no", "not exist"),
-    ):
+    bad = ("", "the path of itemsets is empty"), (tmp_path, "is a folder"), ("no", "not exist")
+    for source, message in bad:
         with pytest.raises(DataError, match=message):
             fim.count(BASKETS, source)
     pq.write_table(pa.table({"x": [1]}), tmp_path / "t.parquet")
@@ -370,8 +339,8 @@ def test_other_things_that_are_refused(tmp_path: Path) -> None:
         fim.count(BASKETS, tmp_path / "t.parquet")
     with pytest.raises(ParameterError, match="only one of the purchases and itemsets can"):
         fim.count("-", "-")
-    bad: list[dict[str, Any]] = [*({"epsilon": 0}, {"delta": 1}, {"delta": -1}), {"neighbors": "x"}]
-    for wrong in (*bad, {"max_work": 0}, {"seed": "x"}):
+    wrongs: list[dict[str, Any]] = [{"epsilon": 0}, {"delta": 1}, {"delta": -1}, {"max_work": 0}]
+    for wrong in (*wrongs, {"neighbors": "x"}, {"seed": "x"}):
         with pytest.raises(FimPrivateError) as caught:
             fim.count("no such file", THREE, **wrong)
         assert next(iter(wrong)) in str(caught.value)

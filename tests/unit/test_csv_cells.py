@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.release.forms import as_it_was, csv_text
 
-TEXTS = st.text(
-    st.sampled_from(list("=+-@'\"\t\r\n,;|a1.＝")) | st.characters(codec="utf-8"), max_size=6
-)
+TEXTS = st.text(st.sampled_from("=+-@'\"\t\r\n,;|a1.＝") | st.characters(codec="utf-8"), max_size=6)
 
 
 @given(st.lists(TEXTS, min_size=2, max_size=4), st.booleans())
@@ -51,8 +49,6 @@ def test_a_release_as_csv_names_the_same_itemsets(tmp_path: Path) -> None:
     assert "\n'=x,@tea,9" in release.to_csv(spreadsheet_safe=False)
     (tmp_path / "release.csv").write_text(table, encoding="utf-8")
     again = fim.count(baskets, tmp_path / "release.csv", count=True, seed=1)
-    counted, expected = (
-        [{*map(str, itemset.items or ())} for itemset in made] for made in (again, release)
-    )
+    counted, expected = ([{*map(str, one.items or ())} for one in own] for own in (again, release))
     assert counted == expected
     assert again.to_csv() == table

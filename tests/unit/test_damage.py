@@ -19,10 +19,7 @@ import fim_private as fim
 from fim_private.errors import DataError
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
-WHERE = {
-    **LONG,
-    "where": "day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'",
-}
+WHERE = LONG | {"where": "day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'"}
 OF_LISTS: dict[str, Any] = {"items": "items", "user": "customer", "missing_user": "drop"}
 CSV = b'order_id,product\n1,a\n1,"b ""c"""\n2,\xc3\xa9\n'
 
@@ -51,12 +48,7 @@ print(json.dumps([read, refused, sorted(lines)]))
 
 
 def outcomes(
-    path: Path,
-    content: bytes,
-    options: dict[str, Any],
-    step: int,
-    masks: list[int],
-    places: list[int] | None = None,
+    path: Path, content: bytes, options: Any, step: int, masks: Any, places: Any = None
 ) -> tuple[int, int]:
     """How many of the damaged files were read, and how many refused, each in one line."""
     path.write_bytes(content)

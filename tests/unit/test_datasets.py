@@ -193,19 +193,15 @@ def test_addresses_are_shown_without_passwords(address: str, shown: str) -> None
 @pytest.mark.parametrize(
     "named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"]
 )
-def test_an_output_does_not_overwrite_what_is_read(
-    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_input_is_no_output(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fim_private.cli.writing import destination
 
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "sales" / "0.parquet", {"milk": [1]})
     (tmp_path / "shop.db").touch()
     inside = Path("shop.db") if named.startswith("sqlite") else Path("sales/0.parquet")
-    with (
-        pytest.raises(fim.OutputError, match="it is an input"),
-        destination(inside, inputs=[named.format(tmp_path)]),
-    ):
+    refused = pytest.raises(fim.OutputError, match="it is an input")
+    with refused, destination(inside, inputs=[named.format(tmp_path)]):
         pass
     with destination(tmp_path / "release.json", inputs=[named.format(tmp_path)]) as output:
         output.send("{}")

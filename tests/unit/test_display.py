@@ -113,9 +113,7 @@ def sliced(rules: bool = True) -> Release:
     ],
 )
 @pytest.mark.every_case
-def test_items_that_look_like_several_are_quoted_in_a_set(
-    items: tuple[Any, ...], shown: str
-) -> None:
+def test_items_that_look_like_several_are_quoted(items: tuple[Any, ...], shown: str) -> None:
     assert in_braces(items) == shown
 
 

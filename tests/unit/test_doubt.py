@@ -23,12 +23,8 @@ from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.spectrum import SupportSpectrum
 
-SHOP = (
-    [["milk", "tea"]] * 700
-    + [["bread", "milk"]] * 400
-    + [["jam", "tea"]] * 380
-    + [["jam", "rye"]] * 370
-)
+SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400
+SHOP += [["jam", "tea"]] * 380 + [["jam", "rye"]] * 370
 LISTED = ["milk", "tea", "bread", "jam", "rye"]
 BY_LIST: dict[str, Any] = {"size": 2, "mechanism": "exponential", "catalogue": LISTED}
 ASKED: list[dict[str, Any]] = [
@@ -92,9 +88,7 @@ def true_supports(release: fim.Release) -> list[int]:
     ],
 )
 @pytest.mark.one_in(4)
-def test_what_is_not_marked_is_among_the_most_frequent(
-    asked: dict[str, Any], least_sure: float
-) -> None:
+def test_what_is_not_marked_is_among_the_most_frequent(asked: Any, least_sure: float) -> None:
     cut = least_sought((2,), asked["top"])
     sure, right, all_, wrong_and_marked = 0, 0, 0, 0
     for seed in range(12):
@@ -113,9 +107,7 @@ def test_what_is_not_marked_is_among_the_most_frequent(
 
 @pytest.mark.parametrize("sees_unevenness", [True, False])
 @pytest.mark.every_case
-def test_no_rank_is_sure_for_what_scaling_took_less_from(
-    sees_unevenness: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scaled_ranks_are_not_sure(sees_unevenness: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of customers, a first count that scales to a small norm takes more from some triples."""
     monkeypatch.setattr(levelwise, "_first_bound", lambda *_: 3)
     if not sees_unevenness:  # a mutant
@@ -138,10 +130,8 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     assert 0 < len(marked) < 20
     table = render_table(release, Screen())
     assert sum(" ? " in line for line in table.splitlines() if line.startswith("│")) == len(marked)
-    legend = (
-        "? may not be among the 20 most frequent: what was left out may have as much, "
-        "because of the noise."
-    )
+    reason = "what was left out may have as much, because of the noise."
+    legend = f"? may not be among the 20 most frequent: {reason}"
     assert legend in table
     assert legend in repr(release)
     told = [itemset["doubtful"] for itemset in json.loads(release.to_json())["itemsets"]]
@@ -152,9 +142,7 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
 # -------------------- of many things that are alike none is sure, and few stand out from the noise
 
 _CHANCE = np.random.default_rng(5)
-ALIKE = [
-    [f"item {n}" for n in basket] for basket in _CHANCE.integers(0, 40, size=(3000, 4)).tolist()
-]
+ALIKE = [[f"item {n}" for n in own] for own in _CHANCE.integers(0, 40, size=(3000, 4)).tolist()]
 OF_CUSTOMERS = pa.Table.from_pylist(
     [
         {"who": f"u{n}", "order": n, "shop": f"shop {n % 2}", "day": f"2026-0{1 + n % 2}-03"}
@@ -178,9 +166,8 @@ ASKED_OF_ALIKE = {
 
 def releases_of_alike(name: str, **more: Any) -> list[fim.Release]:
     data, asked = ASKED_OF_ALIKE[name]
-    made = fim.mine(
-        data, **{"size": 2, "top": 50, "epsilon": 1, "delta": 1e-6, "seed": 3, **asked, **more}
-    )
+    asked = {"size": 2, "top": 50, "epsilon": 1, "delta": 1e-6, "seed": 3, **asked, **more}
+    made = fim.mine(data, **asked)
     return [made] if isinstance(made, fim.Release) else [*made.values()]
 
 
@@ -204,9 +191,8 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
     counted = fim.count(ALIKE, pairs_asked, epsilon=0.1, delta=1e-6, seed=1)
     assert len(counted) == 2
     assert any(itemset.interval is not None and itemset.interval[0] == 0 for itemset in counted)
-    known = fim.mine(
-        ALIKE, size=2, top=50, epsilon=1, delta=1e-6, seed=3, supports=True, known=pairs_asked[1:]
-    )
+    alike: Any = {"size": 2, "top": 50, "epsilon": 1, "delta": 1e-6, "seed": 3, "supports": True}
+    known = fim.mine(ALIKE, known=pairs_asked[1:], **alike)
     assert {"item 0", "nothing"} not in known
     assert [itemset.items for itemset in known.known] == [("item 0", "nothing")]
 
@@ -228,9 +214,7 @@ AMONG = "sure to be among the 50 most frequent"
     ],
 )
 @pytest.mark.every_case
-def test_a_title_claims_no_more_than_is_sure(
-    marks: list[bool], changes: dict[str, Any], title: str
-) -> None:
+def test_a_title_claims_no_more_than_is_sure(marks: list[bool], changes: Any, title: str) -> None:
     itemsets = tuple(fim.Itemset((f"a{n:02}", "b"), doubtful=mark) for n, mark in enumerate(marks))
     assert release_of(*itemsets, **{"mechanism": "levelwise", "top": 50, **changes}).title == title
 
@@ -244,13 +228,10 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
     assert fim.mine(CORNER_SHOP, neighbors="replace-one", **alone).shortfall == 25
     one = fim.mine(CORNER_SHOP, **alone)
     assert one.shortfall == 13  # half as much: every support moves the same way
-    assert one.certainty == (
-        f"{AT_RANDOM} With 95 % probability, nothing that was left out leads one of these by more "
-        "than 13 baskets.",
-    )
-    assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == (
-        "Nothing that was left out has more support.",
-    )
+    led = "With 95 % probability, nothing that was left out leads one of these by more than 13"
+    assert one.certainty == (f"{AT_RANDOM} {led} baskets.",)
+    [said] = fim.mine(CORNER_SHOP, mechanism="distance").certainty
+    assert said == "Nothing that was left out has more support."
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9, **alone)
     assert chosen.shortfall is None
     counted = fim.mine(CORNER_SHOP, mechanism="exponential", universe_size=1000, **alone)
@@ -280,9 +261,7 @@ UNKNOWN = [
     [*((one, True) for one in KNOWN), *((one, False) for one in UNKNOWN)],
     ids=str,
 )
-def test_nothing_that_was_passed_over_has_much_more(
-    mechanism: Any, known: bool, neighbors: str
-) -> None:
+def test_nothing_passed_over_has_much_more(mechanism: Any, known: bool, neighbors: str) -> None:
     """The worst case: one leader, and all others tied far enough below. Exactly, from the output
     distribution.
     """

@@ -27,9 +27,8 @@ SHEET: Rows = {1: ["order_id", "product"], 2: [1, "milk"], 3: [1, "bread"], 4: [
 )
 def test_json_lines_are_read_whatever_they_are_called(name: str, tmp_path: Path) -> None:
     content = LISTS.encode()
-    packed = {"gz": gzip.compress(content), "bz2": bz2.compress(content)}.get(
-        name.rpartition(".")[2], content
-    )
+    kinds = {"gz": gzip.compress(content), "bz2": bz2.compress(content)}
+    packed = kinds.get(name.rpartition(".")[2], content)
     path = written(tmp_path, name or "baskets", packed)
     said: dict[str, Any] = {} if name else {"input_format": "jsonl"}
     data = fim.read_transactions(path, **said)
@@ -167,9 +166,7 @@ def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:
     refused(path, "is no workbook that can be read", **LONG)
 
 
-def test_the_reader_of_workbooks_that_is_missing_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_reader_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     path = written(tmp_path, "a.xlsx", workbook(SHEET))
     for ask in (fim.mine, fim.inspect):

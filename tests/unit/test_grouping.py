@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from itertools import pairwise
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,9 +45,7 @@ def test_numbers_are_marked(module: ModuleType, values: list[int]) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 @given(pairs=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 50)), max_size=30))
-def test_pairs_are_numbered_where_the_second_number_tells_them(
-    module: ModuleType, pairs: list[tuple[int, int]]
-) -> None:
+def test_numbers_of_pairs_by_the_second(module: ModuleType, pairs: list[tuple[int, int]]) -> None:
     first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     numbered = module.numbers_of_pairs(array(first), array(second))
     places = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
@@ -59,9 +58,7 @@ def test_pairs_are_numbered_where_the_second_number_tells_them(
 
 @pytest.mark.parametrize("module", MODULES)
 @given(owners=st.lists(st.integers(0, 5), max_size=20), data=st.data())
-def test_baskets_stand_in_the_order_of_their_units(
-    module: ModuleType, owners: list[int], data: st.DataObject
-) -> None:
+def test_baskets_are_in_order(module: ModuleType, owners: list[int], data: st.DataObject) -> None:
     again = st.lists(st.sampled_from(range(len(owners))), max_size=9) if owners else st.just([])
     baskets = [*range(len(owners)), *data.draw(again)]
     order = sorted(range(len(owners)), key=lambda basket: (owners[basket], basket))
@@ -75,21 +72,14 @@ def test_baskets_stand_in_the_order_of_their_units(
 @pytest.mark.parametrize("module", MODULES)
 @given(rows=rows)
 @example(rows=[(1, [0, 4] * 70), (0, [5, 2] * 20), (1, [3])])
-def test_rows_of_a_basket_come_together_and_hold_each_item_once(
-    module: ModuleType, rows: list[tuple[int, list[int]]]
-) -> None:
+def test_rows_of_a_basket_come_together_and_hold_each_item_once(module: Any, rows: Any) -> None:
     baskets, held = [basket for basket, _ in rows], [items for _, items in rows]
     count = max(baskets, default=-1) + 1
-    expected = [
-        sorted({item for owner, items in rows if owner == basket for item in items})
-        for basket in range(count)
-    ]
-    codes, offsets = module.brought_together(
-        array(item for items in held for item in items), array(map(len, held)), array(baskets)
-    )
-    assert np.diff(offsets).tolist() == [
-        sum(len(items) for owner, items in rows if owner == basket) for basket in range(count)
-    ]
+    owned = [[own for owner, own in rows if owner == basket] for basket in range(count)]
+    expected = [sorted({item for items in own for item in items}) for own in owned]
+    entries = array(item for items in held for item in items)
+    codes, offsets = module.brought_together(entries, array(map(len, held)), array(baskets))
+    assert np.diff(offsets).tolist() == [sum(map(len, own)) for own in owned]
     final = array([7, 3, 3, 0, 9, -1])  # of which two are the same item, and the last is none
     offsets, items = module.canonical_baskets(offsets, codes, final)
     kept = [sorted({final[code] for code in basket} - {-1}) for basket in expected]

@@ -69,9 +69,8 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
 
 
 def test_customers_that_nobody_named() -> None:
-    frame = pd.DataFrame(
-        {"Member_number": [1, 1, 2], "order_id": [1, 1, 2], "product": ["milk", "bread", "milk"]}
-    )
+    products = ["milk", "bread", "milk"]
+    frame = pd.DataFrame({"Member_number": [1, 1, 2], "order_id": [1, 1, 2], "product": products})
     columns: dict[str, Any] = {"basket": "order_id", "item": "product"}
     for asked in (partial(fim.mine, frame), partial(fim.count, frame, [["milk"]])):
         with pytest.warns(fim.PrivacyWarning, match=r"^column 'Member_number' looks like"):
@@ -121,19 +120,15 @@ VISITS = "customer,date,product,price\n" + "".join(
     for n in range(600)
     for item in ("Tea", "milk", "TEA ")
 )
-LISTS = "order,items\n" + "".join(
-    f"{n},\"a, b, c\"\n{n + 1000},\"['a', 'b']\"\n" for n in range(300)
-)
-LINES = "line_id,customer,date,product\n" + "".join(
-    f"{n},C{n % 50},2011-01-{n % 28 + 1:02d},i{n % 3}\n" for n in range(500)
-)
+_LISTED = (f"{n},\"a, b, c\"\n{n + 1000},\"['a', 'b']\"\n" for n in range(300))
+LISTS = "order,items\n" + "".join(_LISTED)
+_VISITED = (f"{n},C{n % 50},2011-01-{n % 28 + 1:02d},i{n % 3}\n" for n in range(500))
+LINES = "line_id,customer,date,product\n" + "".join(_VISITED)
 BY_LINE = {"basket": "line_id", "item": "product"}
 PIECES = "tea,milk,jam\n" + "3,0,1\n0,2,2\n1.5,0,0\n" * 40
 
 
-@pytest.mark.parametrize(
-    "content", [VISITS, LISTS, LINES, PIECES], ids=["visits", "lists", "lines", "n"]
-)
+@pytest.mark.parametrize("content", [VISITS, LISTS, LINES, PIECES], ids=range(4))
 @pytest.mark.every_case
 def test_what_it_suggests_runs_and_what_it_refuses_is_refused(content: str, tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", content)
@@ -187,9 +182,7 @@ def test_a_customer_and_a_day_are_a_visit_and_twins_one_item(tmp_path: Path) -> 
     ],
 )
 @pytest.mark.every_case
-def test_baskets_of_one_item_are_what_it_says_first(
-    content: str, options: Any, advice: str, tmp_path: Path
-) -> None:
+def test_baskets_of_one_item_first(content: str, options: Any, advice: str, tmp_path: Path) -> None:
     seen = fim.inspect(written(tmp_path, "a.csv", content), **options)
     assert seen.notes[0].startswith("Every basket has one item, so no two items are ever together.")
     assert advice in seen.notes[0]
@@ -199,9 +192,8 @@ def test_baskets_of_one_item_are_what_it_says_first(
 
 
 def test_the_command_for_lists_protects_customers_where_a_column_looks_like_them() -> None:
-    lists = pd.DataFrame(
-        {"customer_id": [1, 1, 2, None], "items": [["tea", "milk"], ["tea"], ["jam"], ["jam"]]}
-    )
+    items = [["tea", "milk"], ["tea"], ["jam"], ["jam"]]
+    lists = pd.DataFrame({"customer_id": [1, 1, 2, None], "items": items})
     seen = fim.inspect(lists)
     assert seen.options == {"user": "customer_id", "missing_user": "drop"}
     assert seen.users == 2

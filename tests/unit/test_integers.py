@@ -54,9 +54,7 @@ def forms(texts: list[str], folder: Path) -> Iterator[Any]:
     yield from in_every_form([(text, text, text) for text in texts], folder)
     yield pa.table({name: pa.array(texts).dictionary_encode() for name in "ubi"})
     yield pa.table({name: pa.array(texts, pa.binary()) for name in "ubi"})
-    (folder / "a.jsonl").write_text(
-        "".join(f'{{"u": "{t}", "b": "{t}", "i": "{t}"}}\n' for t in texts)
-    )
+    (folder / "a.jsonl").write_text("".join(f'{{"u":"{t}","b":"{t}","i":"{t}"}}\n' for t in texts))
     yield folder / "a.jsonl"
     with closing(sqlite3.connect(folder / "a.sqlite")) as connection:
         table.to_pandas().to_sql("t", connection, index=False)
@@ -77,9 +75,8 @@ def test_every_source_has_the_rule(tmp_path: Path) -> None:
 def test_a_customer_is_one_in_a_column_of_objects() -> None:
     """Of 600 customers, each once with a number and once with its text, there were 1,199."""
     mixed = [number if place else str(number) for place in (0, 1) for number in range(600)]
-    frame = pd.DataFrame(
-        {"customer": pd.Series(mixed, dtype=object), "item": "tea", "day": range(1200)}
-    )
+    frame = pd.DataFrame({"customer": pd.Series(mixed, dtype=object), "day": range(1200)})
+    frame["item"] = "tea"
     assert read_transactions(frame, user="customer", basket="day", item="item").units == 600
 
 
@@ -88,9 +85,8 @@ def test_a_month_with_gaps_and_one_without(tmp_path: Path) -> None:
     head = "customer,basket,item\n"
     (tmp_path / "2026-01.csv").write_text(head + "17850.0,1,22423\n,2,22423\n13047.0,3,22423.0\n")
     (tmp_path / "2026-02.csv").write_text(head + "17850,4,22423\n13047,5,84029G\n")
-    data = read_transactions(
-        str(tmp_path / "*.csv"), user="customer", basket="basket", item="item", missing_user="drop"
-    )
+    asked: Any = {"user": "customer", "basket": "basket", "item": "item", "missing_user": "drop"}
+    data = read_transactions(str(tmp_path / "*.csv"), **asked)
     assert data.units == 2
     assert labels_of(data.vocabulary) == [22423, "84029G"]
 
@@ -112,9 +108,7 @@ def test_lists_of_items_follow_the_rule(tmp_path: Path) -> None:
 
 def test_no_two_items_print_alike() -> None:
     numbers = [22423, 10**18, 10**17, -(10**18), 2**62]
-    table = pa.table(
-        {"b": [1] * 10, "i": [*map(str, numbers), *(f"{number}.0" for number in numbers)]}
-    )
+    table = pa.table({"b": [1] * 10, "i": [*map(str, numbers), *(f"{n}.0" for n in numbers)]})
     wide = pa.table({"n": numbers, "t": [*map(str, numbers)]})
     readings: list[tuple[pa.Table, dict[str, Any]]] = [
         (table, {"basket": "b", "item": "i"}),

@@ -21,9 +21,7 @@ def exp(numerator: int, denominator: int) -> Decimal:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**5), st.sampled_from([16, 96, 128, 256]))
-def test_exp_bounds_contain_the_exponential_and_are_tight(
-    numerator: int, denominator: int, bits: int
-) -> None:
+def test_exp_bounds_contain_it_and_are_tight(numerator: int, denominator: int, bits: int) -> None:
     lower, upper = exp_bounds(numerator, denominator, bits)
     assert lower <= scaled(exp(numerator, denominator), bits) <= upper
     assert upper - lower <= 3
@@ -33,9 +31,8 @@ def test_exp_bounds_contain_the_exponential_and_are_tight(
 def test_power_bounds_contain_the_power(base: int, exponent: int) -> None:
     bits = 64
     lower, upper = power_bounds((base, base), exponent, bits)
-    true = scaled(
-        PRECISE.power(PRECISE.divide(Decimal(base), Decimal(1 << bits)), Decimal(exponent)), bits
-    )
+    root = PRECISE.divide(Decimal(base), Decimal(1 << bits))
+    true = scaled(PRECISE.power(root, Decimal(exponent)), bits)
     assert lower <= true <= upper
     assert upper - lower <= 4 * exponent + 1
 
@@ -58,9 +55,8 @@ def test_laplace_tail_bounds_contain_the_tail(k: int, scale: Fraction) -> None:
     bits = 128
     decay = exp(scale.denominator, scale.numerator)
     reach = abs(k) if k >= 1 else 1 - k
-    tail = PRECISE.divide(
-        exp(reach * scale.denominator, scale.numerator), PRECISE.add(Decimal(1), decay)
-    )
+    power = exp(reach * scale.denominator, scale.numerator)
+    tail = PRECISE.divide(power, PRECISE.add(Decimal(1), decay))
     true = tail if k >= 1 else PRECISE.subtract(Decimal(1), tail)
     lower, upper = laplace_tail_bounds(scale, k, bits)
     assert lower <= scaled(true, bits) <= upper

@@ -21,17 +21,10 @@ import pytest
 import fim_private as fim
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500
-SALES = pa.table(
-    {
-        "order": [1, 1, 2, 3] * 40,
-        "item": ["a", "b", "a", "c"] * 40,
-        "who": ["u", None, "v", "u"] * 40,
-    }
-)
+ROWS: dict[str, Any] = {"order": [1, 1, 2, 3] * 40, "item": ["a", "b", "a", "c"] * 40}
+SALES = pa.table({**ROWS, "who": ["u", None, "v", "u"] * 40})
 
-linux = pytest.mark.skipif(
-    sys.platform != "linux", reason="what a process holds is read from /proc"
-)
+linux = pytest.mark.skipif(sys.platform != "linux", reason="what it holds is read from /proc")
 
 
 def asked(folder: Path) -> list[Callable[[], object]]:

@@ -705,7 +705,7 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     promised = {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user"}
     assert (promised | {"per": "month"}).items() <= same.to_dict().items()
     [note] = same.notes
-    assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times" in note
+    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-05. Anyone in the data of both times" in note
     said = renewed(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
     ).statement()
@@ -1218,9 +1218,16 @@ def test_an_export_is_shown_and_takes_no_charges(
     assert fim.Ledger.import_from(export, imported).charge(charge()).entry == 2
 
 
-def test_a_ledger_that_is_moved_is_charged_in_one_place(ledger: fim.Ledger, path: Path) -> None:
+def test_a_ledger_that_is_moved_is_charged_in_one_place(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger.charge(charge(0.5))
     moved = fim.Ledger.import_from(path, path.with_name("moved"))
+    # two at once: one of them found a ledger, which is an export once it has the lock
+    with monkeypatch.context() as patched:
+        patched.setattr(fim.Ledger, "_balance", lambda _: ledger._known)
+        with pytest.raises(fim.LedgerError, match="was moved by another process just now"):
+            fim.Ledger.import_from(path, path.with_name("twice"))
     with pytest.raises(fim.LedgerError, match="was exported or moved"):
         ledger.charge(charge())
     assert moved.charge(charge()).entry == 2

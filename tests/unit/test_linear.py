@@ -25,9 +25,7 @@ def as_rows(rows: Any) -> Signed:
     return fim.unit_rows(rows, center=0, scale=1)
 
 
-def apart(
-    here: Signed, there: Signed, strength: Fraction, steps: int, least: int = 1
-) -> tuple[int, int]:
+def apart(here: Any, there: Any, strength: Fraction, steps: int, least: int = 1) -> tuple[int, int]:
     """How far apart the weights are, in steps of the grid."""
     before, after = (linear.descend(rows, strength, steps, least) for rows in (here, there))
     moves = [abs(w - v) for w, v in zip(before, after, strict=True)]
@@ -41,9 +39,7 @@ def bound_of(rows: int, columns: int, strength: Fraction, steps: int) -> Fractio
 
 
 coordinates = st.floats(-1, 1, allow_subnormal=False)
-strengths = st.sampled_from(
-    [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(8), Fraction(1000)]
-)
+strengths = st.sampled_from([*map(Fraction, ("1/1000000", "1/1000", "1/7", "8", "1000"))])
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -127,9 +123,7 @@ def test_the_bound_and_the_noise_are_nearly_reached() -> None:
 
 @pytest.mark.usefixtures("known_noise")
 @pytest.mark.parametrize("noise", [-(10**6), -7, 0, 9])
-def test_a_number_of_rows_that_is_bought_and_what_it_leaves(
-    noise: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bought_number_and_what_it_leaves(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # ε = 2: a twentieth buys the number, which one row changes by 1, and the noise on the weights
     # is that of the rest.
     bought: list[Fraction] = []
@@ -236,12 +230,8 @@ def random_rows(count: int, columns: int, seed: int) -> Signed:
     return as_rows(generator.normal(size=(count, columns)) * 0.5)
 
 
-@pytest.mark.parametrize(
-    "strength", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 3), Fraction(1000)], ids=str
-)
-def test_descent_by_python_s_own_numbers(
-    strength: Fraction, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("strength", [*map(Fraction, ("1/1000000", "1/1000", "1/3", "1000"))])
+def test_descent_in_python_numbers(strength: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     largest = as_rows([[1.0, 0.0]] * 3)  # where weights are largest no number overflows
     assert linear.descend(largest, strength, 30) == python_weights(largest, strength, 30)
     assert 1 << 20 + linear.grid_bits(strength) <= strength * (1 << 61)
@@ -263,9 +253,8 @@ def slow_ramp(weights: tuple[Fraction, ...], rows: Signed, labels: list[int]) ->
     return total / len(labels)
 
 
-small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20).map(
-    lambda x: Fraction(round(x * 2**25), 2**25)
-)
+small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20)
+small = small.map(lambda x: Fraction(round(x * 2**25), 2**25))
 
 
 @given(
@@ -274,9 +263,7 @@ small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20).map(
     least=st.integers(1, 9),
     seed=st.integers(0, 99),
 )
-def test_a_ramp_score_moves_by_half_the_length_and_by_one_of_m(
-    weights: Any, other: Any, least: int, seed: int
-) -> None:
+def test_how_far_a_ramp_score_moves(weights: Any, other: Any, least: int, seed: int) -> None:
     rows, labels = random_rows(6, 2, seed), [1, -1, 1, 1, -1, 1]
 
     def ramp_score(weights: Any, some_rows: Signed) -> Fraction:
@@ -301,9 +288,7 @@ wild = st.one_of(st.floats(allow_nan=False, allow_infinity=False), coordinates)
 
 @given(rows=st.lists(st.tuples(wild, wild, wild), min_size=1, max_size=5))
 @example(rows=[(1.0, 1.0, 1.0), (-1e308, 1e308, 1e-308)])
-def test_a_row_is_made_of_that_row_alone_and_no_longer_than_1(
-    rows: list[tuple[float, ...]],
-) -> None:
+def test_a_row_is_of_that_row_alone_and_no_longer_than_1(rows: list[tuple[float, ...]]) -> None:
     options: dict[str, Any] = {"center": [0.25, 0, -3], "scale": [1, 0.5, 1e-300]}
     found = fim.unit_rows(rows, **options)
     assert found.dtype == np.int64

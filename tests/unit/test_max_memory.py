@@ -64,9 +64,7 @@ def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
 
 
 @pytest.mark.full
-def test_every_kind_of_source_is_held_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_source_is_held_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LONG_ROWS", "LIST_ROWS", "ENTRIES"):
         monkeypatch.setattr(chunk_sizes, name, 1_000)
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 1 << 14)
@@ -110,9 +108,8 @@ def test_sizes() -> None:
 
 
 def test_unless_given_it_is_a_part_of_the_machine() -> None:
-    machine = MemoryLimit.of_whole_machine()
+    machine: Any = MemoryLimit.of_whole_machine()
     found = MemoryLimit.of(None)
-    assert machine is not None
     assert found.most == machine * 4 // 5
     with pytest.raises(MemoryLimitError, match=r"GB, four fifths of what this machine has: read"):
         found.check(machine)
@@ -130,10 +127,7 @@ def test_a_refusal_while_reading_costs_nothing(tmp_path: Path) -> None:
 def test_the_command_line_says_one_line_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
     (tmp_path / "pairs.csv").write_text("1,2\n")
-    said = (
-        "Error: to read and count these data takes more than --max-memory = 100 kB: read "
-        "fewer rows or columns"
-    )
+    said = "Error: to read and count these data takes more than --max-memory = 100 kB: read"
     for command in (["mine"], ["count", "--itemsets", "pairs.csv"], ["inspect"]):
         done = run(tmp_path, *command, "a.dat", "--max-memory", "100kB", "--output", "out.json")
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

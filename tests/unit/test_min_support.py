@@ -17,20 +17,11 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.request.supports import (
-    CONFIDENCE,
-    UNITS_CONFIDENCE,
-    MinSupport,
-    SupportNoise,
-    UnitCount,
-)
+from fim_private.request import supports
+from fim_private.request.supports import CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
-BASKETS = (
-    [["bread", "butter"]] * 6000
-    + [["bread", "jam"]] * 2500
-    + [["tea"]] * 1400
-    + [["tea", "jam"]] * 100
-)
+BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500
+BASKETS += [["tea"]] * 1400 + [["tea", "jam"]] * 100
 CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
 DATA = read_transactions(BASKETS)
 TWO_PER_CENT = Fraction(2, 100)
@@ -45,11 +36,8 @@ def mined(data: Any = DATA, **asked: Any) -> fim.Release:
 @pytest.mark.parametrize(
     ("value", "share", "count"),
     [
-        *(
-            (value, TWO_PER_CENT, None)
-            for value in (0.02, "0.02", ".02", "2e-2", "2%", " 2 % ", Decimal("0.02"))
-        ),
-        *((value, TWO_PER_CENT, None) for value in (np.float64(0.02), np.float32(0.02))),
+        *((value, TWO_PER_CENT, None) for value in (0.02, "0.02", ".02", "2e-2", "2%", " 2 % ")),
+        *((kind("0.02"), TWO_PER_CENT, None) for kind in (Decimal, np.float64, np.float32)),
         ("0.5%", Fraction(5, 1000), None),
         (Fraction(1, 3), Fraction(1, 3), None),
         *((value, None, 500) for value in (500, "500", np.int32(500))),
@@ -61,17 +49,10 @@ def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: 
     assert MinSupport.of(value) == MinSupport(share, count)
 
 
-WRONG: list[Any] = [
-    *(
-        0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x", "1_0", "1e3",
-        "nan", "٢%", "0x1",
-    ),
-    *(
-        Decimal(500), Decimal("nan"), "x" * 10**6, np.bool_(True), True, None, float("nan"),
-        float("inf"), [0.02], 1j,
-    ),
-    *(10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)),
-]  # fmt: skip
+WRONG: list[Any] = [0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x"]
+WRONG += ["1_0", "1e3", "nan", "٢%", "0x1", Decimal(500), Decimal("nan"), "x" * 10**6, True, None]
+WRONG += [np.bool_(True), float("nan"), float("inf"), [0.02], 1j, 10**18, "9" * 50, "0." + "9" * 60]
+WRONG += [Fraction(3, 2)]
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
@@ -83,7 +64,7 @@ def test_what_is_neither(value: Any) -> None:
 
 def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     noise = SupportNoise.for_budget(Fraction(1, 10), None, 1)
-    most = 1000 + noise.within(UNITS_CONFIDENCE)
+    most = 1000 + noise.within(supports.UNITS_CONFIDENCE)
     share = MinSupport(share=Fraction(1, 10))
     edge = math.ceil(Fraction(most, 10))
     assert share.is_certain(edge, UnitCount(1000, noise))
@@ -92,29 +73,21 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     assert not share.is_certain(99, UnitCount(1000))
     assert MinSupport(count=5).is_certain(5, None)
     assert share.confidence(UnitCount(1000, noise)) == Fraction(96, 100)
-    assert (
-        share.confidence(UnitCount(1000))
-        == MinSupport(count=5).confidence(UnitCount(1000, noise))
-        == CONFIDENCE
-    )
+    assert share.confidence(UnitCount(1000)) == CONFIDENCE
+    assert MinSupport(count=5).confidence(UnitCount(1000, noise)) == CONFIDENCE
     assert not MinSupport(count=5).is_certain(4, None)
 
 
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
-    release = mined(epsilon=5)
+    release: Any = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}
-    assert release.units is not None
     assert set(found) == {("bread",), ("butter",), ("jam",), ("bread", "butter"), ("bread", "jam")}
     assert (release.min_support, release.threshold) == (0.2, math.ceil(0.2 * release.units))
     assert (release.top, release.union, release.capped) == (1000, True, False)
     assert abs(release.units - 10_000) < 60
-    assert release.threshold is not None
     assert release.units_interval is not None
     assert not any(itemset.doubtful for itemset in release)
-    assert all(
-        itemset.interval is not None and itemset.interval[0] >= release.threshold
-        for itemset in release
-    )
+    assert all((one.interval or (0, 0))[0] >= release.threshold for one in release)
     replaced = mined(epsilon=5, neighbors="replace-one")
     assert (replaced.threshold, replaced.units, replaced.units_interval) == (2000, 10_000, None)
     assert {itemset.items for itemset in replaced} == set(found)
@@ -136,19 +109,15 @@ def test_all_of_the_budget_is_spent_and_no_more(asked: dict[str, Any], neighbors
     release = mined(neighbors=neighbors, **asked)
     assert sum(share.fraction for share in release.shares) == 1
     names = ("epsilon", "rho", "mu_squared")
-    whole = {
-        name: sum((getattr(s, name) or 0 for s in release.shares), Fraction(0)) for name in names
-    }
+    whole = {key: sum((getattr(s, key) or 0 for s in release.shares), Fraction(0)) for key in names}
     if "rho" in asked:
         assert whole["rho"] + whole["mu_squared"] / 2 == Fraction(3, 10)
         assert release.zcdp is not None
     elif whole["epsilon"]:
         assert whole["epsilon"] == 1
     assert release.has_supports
-    assert all(
-        itemset.support is not None and itemset.support >= (release.threshold or 0)
-        for itemset in release
-    )
+    least = release.threshold or 0
+    assert all(one.support is not None and one.support >= least for one in release)
     assert all(itemset.doubtful is not None for itemset in release)
     if release.mechanism == "levelwise":
         supports = [share for share in release.shares if share.purpose == "supports"]
@@ -178,9 +147,8 @@ def test_the_table_says_what_is_certain() -> None:
     assert "? may have less than 2,600 baskets, because of the noise. Of itemsets below" in near
     assert "of 1,000 asked for" not in near
     assert "% for counting candidates" in near
-    nothing = " ".join(
-        render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split()
-    )
+    found = mined(min_support=0.99, neighbors="replace-one")
+    nothing = " ".join(render_table(found, Screen()).split())
     assert "No itemset of 1 to 2 items was found with a noisy support of at least 99 %" in nothing
     assert "Try a smaller minimum support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
@@ -188,9 +156,8 @@ def test_the_table_says_what_is_certain() -> None:
 
 
 # 300 items, each in 900 of 9,000 baskets. To ask for 905 is to ask for more than any of them has.
-JUST_BELOW = read_transactions(
-    [[f"item {own * 10 + basket % 10}" for own in range(30)] for basket in range(9_000)]
-)
+_TENS = range(0, 300, 10)
+JUST_BELOW = read_transactions([[f"item {ten + n % 10}" for ten in _TENS] for n in range(9_000)])
 
 
 @pytest.mark.parametrize(
@@ -198,20 +165,15 @@ JUST_BELOW = read_transactions(
     [
         ({"min_support": 905}, 12),
         *(
-            pytest.param({"min_support": 905, "neighbors": name}, 60, marks=pytest.mark.full)
-            for name in RELATIONS
-        ),
-        *(
-            pytest.param({"min_support": 0.1006, "neighbors": name}, 60, marks=pytest.mark.full)
+            pytest.param({"min_support": least, "neighbors": name}, 60, marks=pytest.mark.full)
+            for least in (905, 0.1006)
             for name in RELATIONS
         ),
     ],
     ids=str,
 )
 @pytest.mark.every_case
-def test_of_itemsets_below_the_least_support_few_come_out_unmarked(
-    asked: dict[str, Any], seeds: int
-) -> None:
+def test_of_itemsets_below_the_least_support_few_come_out_unmarked(asked: Any, seeds: int) -> None:
     """And of those that are shown unmarked, here, none has as much: nothing is claimed of them."""
     releases = [mined(JUST_BELOW, size=1, **asked | {"seed": seed}) for seed in range(seeds)]
     unmarked = sum(itemset.doubtful is False for release in releases for itemset in release)
@@ -248,11 +210,8 @@ def test_most_of_what_reaches_the_threshold_is_found(share: float, size: str, le
     shop = read_transactions(REPOSITORY / "datasets" / "corner_shop.parquet")
     threshold = math.ceil(Fraction(str(share)) * shop.units)
     first, last = int(size[0]), int(size[-1])
-    true = {
-        tuple(items)
-        for n in range(first, last + 1)
-        for items, _ in list_itemsets(shop, n, threshold, shop.units)
-    }
+    listed = (list_itemsets(shop, n, threshold, shop.units) for n in range(first, last + 1))
+    true = {tuple(items) for own in listed for items, _ in own}
     recall, precision, sure = [], [], []
     for seed in range(3):
         release = fim.mine(shop, min_support=share, size=size, seed=seed)

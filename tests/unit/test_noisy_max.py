@@ -14,6 +14,7 @@ from fim_private.spectrum import SupportSpectrum
 
 DIGITS = 120
 WORD = 1 << 64
+TENTH = Fraction(1, 10)
 
 
 class Chosen:
@@ -55,9 +56,9 @@ def noisy_support(mechanism: MaxOfLaplaces, distance: int, count: int, word: int
 
     def tail(k: int) -> Decimal:
         unit = (-1 / scale).exp()
-        return (
-            (-k / scale).exp() / (1 + unit) if k > 0 else 1 - ((k - 1) / scale).exp() / (1 + unit)
-        )
+        if k > 0:
+            return (-k / scale).exp() / (1 + unit)
+        return 1 - ((k - 1) / scale).exp() / (1 + unit)
 
     above = complement(word, count)
     low, high = -(1 << 20), 1 << 20  # tail(low) > above >= tail(high)
@@ -100,21 +101,12 @@ def critical_word(rate: Fraction, distance: int, count: int, time: float, factor
     first=st.integers(1, WORD - 1),
     factor=st.floats(0.2, 5.0),
 )
-@example(
-    epsilon=Fraction(1, 10), leaders=1, log_chance=36.6, log_count=0, first=WORD // 2, factor=0.9
-)
-@example(
-    epsilon=Fraction(1, 10), leaders=1, log_chance=36.6, log_count=0, first=WORD // 3, factor=0.99
-)
+@example(epsilon=TENTH, leaders=1, log_chance=36.6, log_count=0, first=WORD // 2, factor=0.9)
+@example(epsilon=TENTH, leaders=1, log_chance=36.6, log_count=0, first=WORD // 3, factor=0.99)
 def test_select_decides_exactly(
-    make: Any,
-    epsilon: Fraction,
-    leaders: int,
-    log_chance: float,
-    log_count: int,
-    first: int,
+    make: Any, epsilon: Fraction, leaders: int, log_chance: float, log_count: int, first: int,
     factor: float,
-) -> None:
+) -> None:  # fmt: skip
     """Two levels that win about as often."""
     mechanism = make(epsilon, "add-remove")
     count = 10**log_count
@@ -154,7 +146,5 @@ def test_a_level_of_more_candidates_than_doubles_reach(make: Any) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1), Fraction(10**9)])
 def test_a_level_further_below_than_doubles_reach(make: Any, epsilon: Fraction) -> None:
     for distance in (1 << 899, 1 << 900, 10**400, 10**30_000):
-        assert (
-            chosen_level(make(epsilon), [(distance + 1, 1), (1, 10**60)], [WORD // 2, WORD - 1])
-            == distance + 1
-        )
+        levels = [(distance + 1, 1), (1, 10**60)]
+        assert chosen_level(make(epsilon), levels, [WORD // 2, WORD - 1]) == distance + 1

@@ -51,9 +51,7 @@ def read_yaml(text: str) -> dict[str, Any]:
     return top
 
 
-def test_page_statement_and_registry_say_the_same_of_a_release_and_its_ledger(
-    tmp_path: Path,
-) -> None:
+def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -> None:
     ledger, saved, html = (tmp_path / name for name in ("l.ledger", "r.json", "r.html"))
     assert run(REPOSITORY, "budget", "create", ledger, "--epsilon", 3, "--delta", "1e-5")
     asked = ("--user", "customer", "--top", 5, "--ledger", ledger, "--dataset", "shop")
@@ -108,9 +106,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release_and_its_ledger(
     ],
     ids=str,
 )
-def test_losses_are_as_asked_or_follow_also_of_a_saved_release(
-    asked: dict[str, Any], variant: int, tmp_path: Path
-) -> None:
+def test_losses_are_as_asked_or_follow(asked: Any, variant: int, tmp_path: Path) -> None:
     release = replace(mined(**asked), private=True)
     release.save(tmp_path / "r.json")
     facts, loaded = facts_of(release), fim.load(tmp_path / "r.json")

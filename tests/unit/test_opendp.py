@@ -77,9 +77,7 @@ def test_map() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.7, 1, 1.1])
 def test_one_step_costs_the_very_double(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     run = []
-    monkeypatch.setattr(
-        fim_private.opendp, "choose_index", lambda scores, mechanism, _: run.append(mechanism)
-    )
+    monkeypatch.setattr(fim_private.opendp, "choose_index", lambda _, kind, __: run.append(kind))
     choose = measurement(LargeMargin(epsilon, 1e-6))
     choose(CLEAR)
     assert choose.map(1) == (float(epsilon), 1e-6)
@@ -108,9 +106,7 @@ def exact_group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> Fractio
     steps=st.integers(0, 12),
 )
 @example(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**6), steps=12)
-def test_group_delta_is_rounded_up_and_little(
-    epsilon: Fraction, delta: Fraction, steps: int
-) -> None:
+def test_group_delta_is_rounded_up_little(epsilon: Fraction, delta: Fraction, steps: int) -> None:
     exact, rounded = exact_group_delta(epsilon, delta, steps), group_delta(epsilon, delta, steps)
     assert min(exact, Fraction(1)) <= rounded <= 1
     assert rounded <= exact * (1 + Fraction(1, 10**11))
@@ -118,9 +114,8 @@ def test_group_delta_is_rounded_up_and_little(
 
 def composition(choose: Any, d_mids: list[Any]) -> Any:
     make = getattr(dp.c, "make_adaptive_composition", None) or dp.c.make_sequential_composition
-    return make(
-        choose.input_domain, choose.input_metric, choose.output_measure, d_in=1, d_mids=d_mids
-    )
+    given = (choose.input_domain, choose.input_metric, choose.output_measure)
+    return make(*given, d_in=1, d_mids=d_mids)
 
 
 def test_the_budget_is_kept() -> None:

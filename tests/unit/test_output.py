@@ -64,19 +64,15 @@ WORDS = TEXT.split()
 
 def wide_table(columns: int) -> Grid:
     headings = ["head\nline" if place % 2 else "title" for place in range(columns)]
-    rows = [
-        [" ".join(WORDS[(row + place) % 5 :][: 1 + place % 4]) for place in range(columns)]
-        for row in range(4)
-    ]
+    width = range(columns)
+    rows = [[" ".join(WORDS[(row + n) % 5 :][: 1 + n % 4]) for n in width] for row in range(4)]
     return Grid(headings, rows, text=range(0, columns, 2))
 
 
 @pytest.mark.parametrize("width", [26, 40, 60, 80, 120])
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_no_word_is_broken_on_a_terminal_of_any_width(
-    monkeypatch: pytest.MonkeyPatch, width: int, columns: int, ascii_only: bool
-) -> None:
+def test_no_word_is_broken(monkeypatch: Any, width: int, columns: int, ascii_only: bool) -> None:
     if width == 26 and columns > 1:
         width = 30  # rows one by one are indented
     monkeypatch.setenv("COLUMNS", str(width))
@@ -118,9 +114,7 @@ def fail_halfway(path: Path, error: BaseException) -> None:
     "error", [DataError("no such column"), KeyboardInterrupt(), SystemExit(1), RuntimeError()]
 )
 @pytest.mark.parametrize("existing", [True, False])
-def test_nothing_is_left_behind_on_failure(
-    tmp_path: Path, existing: bool, error: BaseException
-) -> None:
+def test_nothing_is_left_on_failure(tmp_path: Path, existing: bool, error: BaseException) -> None:
     path = tmp_path / "release.json"
     if existing:
         path.write_text("old")
@@ -137,9 +131,7 @@ def entered(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("refused", ["stat", "open"])
-def test_what_may_not_be_written_or_searched_fails_at_once(
-    refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_at_once(refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, system = tmp_path / "release.json", getattr(os, refused)
 
     def refuse(asked: Any, *arguments: Any, **options: Any) -> Any:
@@ -241,9 +233,7 @@ def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path
         alive.kill()
 
 
-def test_it_is_on_the_disk_before_it_has_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_on_disk_before_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     replace, sync = Path.replace, os.fsync
 
@@ -263,9 +253,7 @@ def test_it_is_on_the_disk_before_it_has_its_name(
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_a_new_file_has_the_permissions_that_new_files_have(
-    tmp_path: Path, mask: int, mode: int
-) -> None:
+def test_a_new_file_has_permissions_as_new_files_have(tmp_path: Path, mask: int, mode: int) -> None:
     before = os.umask(mask)
     try:
         write(tmp_path / "release.json", "text")

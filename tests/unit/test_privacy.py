@@ -46,9 +46,7 @@ BAD_NUMBERS = [
 @pytest.mark.parametrize("value", BAD_NUMBERS)
 def test_bad_epsilon_and_rho(value: Any) -> None:
     for name, exact in (("epsilon", exact_epsilon), ("rho", exact_rho)):
-        with pytest.raises(
-            ParameterError, match=rf"^{name} must be a number above 0, not .*$"
-        ) as caught:
+        with pytest.raises(ParameterError, match=rf"^{name} must be a number above 0, ") as caught:
             exact(value)
         assert str(caught.value).endswith(shown(value))
 
@@ -84,9 +82,7 @@ def test_numbers_of_any_kind(value: Any) -> None:
     assert exact_delta_or_zero(type(value)(0)) == 0
 
 
-@pytest.mark.parametrize(
-    "value", [0, 1, "no", None, np.array([True]), [], pd.DataFrame({"a": [1]})]
-)
+@pytest.mark.parametrize("value", [0, 1, "no", None, np.array([True]), [], pd.DataFrame([1])])
 def test_no_flags(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^union must be True or False, not .{,60}$"):
         flag("union", value)
@@ -127,15 +123,10 @@ def test_a_budget_s_parts_are_the_whole() -> None:
     assert sum(parts) == Exact(1.0)
     assert copy.deepcopy(parts) == pickle.loads(pickle.dumps(parts)) == parts
     assert f"{Exact(0.25):g} {Exact(1e-6)}" == "0.25 1e-06"
-    assert (at_most(1.0000004), at_most(parts[0] * 2), rounded_down(parts[0] * 2)) == (
-        "1.0000004",
-        "0.666666",
-        2 / 3,
-    )
+    assert (at_most(1.0000004), at_most(parts[0] * 2)) == ("1.0000004", "0.666666")
+    assert rounded_down(parts[0] * 2) == 2 / 3
     assert rounded_down(Fraction(1, 10)) == 0.1
     assert repr(PrivacyCost(1.0, 1e-6)) == "PrivacyCost(epsilon=1.0, delta=1e-06)"
     assert PrivacyCost(1.0, 1e-6) == PrivacyCost(Fraction(1), Fraction(1, 10**6))
-    assert {PrivacyCost(1.0, 1e-6), PrivacyCost(Fraction(1), Fraction(1, 10**6))} == {
-        PrivacyCost(1, 1e-6)
-    }
+    assert len({PrivacyCost(1, 1e-6), PrivacyCost(Fraction(1), Fraction(1, 10**6))}) == 1
     assert Exact(0.1) != "0.1"

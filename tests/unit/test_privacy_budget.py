@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
+from fim_private.dp import composition
 from fim_private.dp.composition import (
     PrivacyBudget,
     gdp_delta_upper,
     gdp_epsilon,
-    gdp_mu,
-    root_above,
-    root_below,
     zcdp_epsilon,
     zcdp_rho,
 )
@@ -41,9 +39,7 @@ DELTAS = st.one_of(
 
 
 @given(RHOS, DELTAS)
-def test_the_epsilon_of_a_rho_is_certified_and_nearly_the_best(
-    rho: Fraction, delta: Fraction
-) -> None:
+def test_the_epsilon_of_a_rho_is_certified_and_nearly_best(rho: Fraction, delta: Fraction) -> None:
     epsilon = zcdp_epsilon(rho, delta)
     assert epsilon >= Fraction(1, 10**9)
     # which is certified by itself
@@ -53,17 +49,15 @@ def test_the_epsilon_of_a_rho_is_certified_and_nearly_the_best(
 
 
 @given(RHOS, DELTAS)
-def test_the_epsilon_of_normal_noise_is_certified_and_nearly_the_best(
-    rho: Fraction, delta: Fraction
-) -> None:
+def test_epsilon_of_normal_noise_is_valid_and_nearly_best(rho: Fraction, delta: Fraction) -> None:
     epsilon = gdp_epsilon(2 * rho, delta)
     assert Fraction(1, 10**9) <= epsilon <= zcdp_epsilon(rho, delta) * (1 + Fraction(1, 10**10))
-    assert gdp_delta_upper(epsilon, root_above(2 * rho)) <= delta
+    assert gdp_delta_upper(epsilon, composition.root_above(2 * rho)) <= delta
     if epsilon > Fraction(1, 10**9):
         below = max(epsilon * (1 - Fraction(1, 10**8)), Fraction(1, 10**9))
-        assert gdp_delta_upper(below, root_below(2 * rho) * (1 - Fraction(1, 10**9))) <= delta or (
-            gdp_delta_upper(below, root_above(2 * rho)) > delta
-        )
+        least = composition.root_below(2 * rho) * (1 - Fraction(1, 10**9))
+        most = gdp_delta_upper(below, composition.root_above(2 * rho))
+        assert gdp_delta_upper(below, least) <= delta or most > delta
 
 
 @pytest.mark.parametrize(
@@ -71,9 +65,8 @@ def test_the_epsilon_of_normal_noise_is_certified_and_nearly_the_best(
 )
 def test_the_epsilon_of_a_rho_against_an_oracle(rho: str, delta: str) -> None:
     epsilon = zcdp_epsilon(Fraction(rho), Fraction(delta))
-    assert selection_oracles.zcdp_delta(Fraction(rho), float(epsilon)) == pytest.approx(
-        float(delta), rel=1e-6
-    )
+    found = selection_oracles.zcdp_delta(Fraction(rho), float(epsilon))
+    assert found == pytest.approx(float(delta), rel=1e-6)
     normal = gdp_epsilon(2 * Fraction(rho), Fraction(delta))
     mu = Fraction(math.sqrt(2 * float(Fraction(rho))))
     assert float(levelwise_laws.gaussian_delta(normal, mu)) == pytest.approx(float(delta), rel=1e-7)
@@ -92,7 +85,7 @@ def test_an_epsilon_is_split_by_delta(epsilon: float, delta: float, part: Fracti
     assert naming + (1 - naming) * left == budget.delta
     assert budget.epsilon is not None
     assert budget.rho_for_steps(naming) == zcdp_rho(budget.epsilon, left)
-    assert budget.mu_squared_for_steps(naming) == gdp_mu(budget.epsilon, left) ** 2
+    assert budget.mu_squared_for_steps(naming) == composition.gdp_mu(budget.epsilon, left) ** 2
     for normal in (False, True):
         assert budget.cost(naming, normal=normal) == PrivacyCost(budget.epsilon, budget.delta)
     assert budget.zcdp(naming) is None
@@ -111,12 +104,8 @@ def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> N
     for named in (naming, Fraction(0)):
         left = budget.spare_delta(named)
         assert named + (1 - named) * left == budget.delta
-        assert budget.cost(named, normal=False) == PrivacyCost(
-            zcdp_epsilon(rho, left), budget.delta
-        )
-        assert budget.cost(named, normal=True) == PrivacyCost(
-            gdp_epsilon(2 * rho, left), budget.delta
-        )
+        for normal, loss in ((False, zcdp_epsilon(rho, left)), (True, gdp_epsilon(2 * rho, left))):
+            assert budget.cost(named, normal=normal) == PrivacyCost(loss, budget.delta)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -147,12 +136,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "one": {},
     "several": {"top": 3, "supports": True},
     "sizes": {"top": 3, "size": "1-3", "union": True},
-    "catalogue and supports": {
-        "top": 3,
-        "catalogue": CATALOGUE,
-        "mechanism": "exponential",
-        "supports": True,
-    },
+    "supports": {"top": 3, "catalogue": CATALOGUE, "mechanism": "exponential", "supports": True},
     "levelwise over a catalogue": {"top": 3, "catalogue": CATALOGUE, "supports": True},
     "pure": {"top": 2, "catalogue": CATALOGUE, "mechanism": "permute-and-flip"},
     "margin": {"mechanism": "large-margin", "top": 2, "size": "1-2"},
@@ -166,9 +150,7 @@ def test_the_parts_are_rho(asked: dict[str, Any], neighbors: str) -> None:
     release = fim.mine(BASKETS, rho=0.3, neighbors=neighbors, seed=1, **asked)
     assert release.zcdp is not None
     assert release.rho == release.zcdp.rho == Fraction(3, 10)
-    rhos = [
-        share.rho if share.mu_squared is None else share.mu_squared / 2 for share in release.shares
-    ]
+    rhos = [step.rho if step.mu_squared is None else step.mu_squared / 2 for step in release.shares]
     assert sum(rho or 0 for rho in rhos) == Fraction(3, 10)
     assert all(share.epsilon is None for share in release.shares)
     listed = "catalogue" in asked
@@ -203,31 +185,21 @@ def test_every_mechanism_takes_a_rho(mechanism: str) -> None:
     more: dict[str, Any] = {"max_basket": 3} if mechanism == "choosing" else {}
     if registry.spec_named(mechanism).universe.name != "UNKNOWN":
         more = {"catalogue": CATALOGUE}
-    for neighbors, kind in (
-        ("add-remove", NoiseKind.TWO_NORMALS),
-        ("replace-one", NoiseKind.GAUSSIAN),
-    ):
-        asked = {
-            "rho": 1,
-            "mechanism": mechanism,
-            "top": 2,
-            "supports": True,
-            "keep_all": True,
-            **more,
-        }
-        release = fim.mine(BASKETS, neighbors=neighbors, **asked)
+    kinds = {"add-remove": NoiseKind.TWO_NORMALS, "replace-one": NoiseKind.GAUSSIAN}
+    for neighbors, kind in kinds.items():
+        asked: Any = {"mechanism": mechanism, "top": 2, "supports": True, "keep_all": True}
+        release = fim.mine(BASKETS, rho=1, neighbors=neighbors, **asked, **more)
         assert release.rho == 1
         assert release.noise is None or release.noise.kind is kind
 
 
 def test_counts_spend_a_rho() -> None:
-    release = fim.count(BASKETS, [["bread"], ["tea", "jam"]], rho=0.05)
+    given = [["bread"], ["tea", "jam"]]
+    release = fim.count(BASKETS, given, rho=0.05)
     assert release.zcdp == ZcdpCost(0.05, 0)
     assert release.noise is not None
     assert release.noise == SupportNoise.with_units(TENTH, 2)
-    replaced = fim.count(
-        BASKETS, [["bread"], ["tea", "jam"]], rho=0.05, neighbors="replace-one"
-    ).noise
+    replaced = fim.count(BASKETS, given, rho=0.05, neighbors="replace-one").noise
     assert replaced == SupportNoise.for_mu_squared(TENTH, 2)
     assert release.cost == PrivacyCost(gdp_epsilon(TENTH, Fraction(1, 10**6)), 1e-6)
     assert release.shares[0].mu_squared == TENTH
@@ -236,9 +208,8 @@ def test_counts_spend_a_rho() -> None:
 def test_the_guarantee_says_what_adds_up() -> None:
     shown = " ".join(render_table(fim.mine(BASKETS, rho=0.1, top=3), Screen()).split())
     assert "This follows from 5e-07-approximately ρ-zCDP with ρ = 0.1, which adds up" in shown
-    pure = render_table(
-        fim.mine(BASKETS, rho=0.1, catalogue=CATALOGUE, mechanism="exponential"), Screen()
-    )
+    release = fim.mine(BASKETS, rho=0.1, catalogue=CATALOGUE, mechanism="exponential")
+    pure = render_table(release, Screen())
     assert "This follows from ρ-zCDP with ρ = 0.1" in " ".join(pure.split())
     assert "zCDP" not in render_table(fim.mine(BASKETS), Screen())
 

@@ -1,11 +1,10 @@
 """A progress bar: on a terminal, on standard error, and nowhere else."""
 
 import os
-import subprocess
 import sys
 
 import pytest
-from patience import PATIENCE
+from patience import python
 from terminals import on_terminal
 
 LINES = """
@@ -24,9 +23,8 @@ with writing.progress_bar("Working") as show:
 @pytest.mark.every_case
 def test_what_is_written_meanwhile_goes_where_it_would(quiet: bool) -> None:
     lines = f"from fim_private.cli.writing import silence\nsilence({quiet})\n{LINES}"
-    seen = on_terminal(
-        [sys.executable, "-c", lines], stdout=False, env={**os.environ, "TERM": "xterm"}
-    )
+    command, env = [sys.executable, "-c", lines], {**os.environ, "TERM": "xterm"}
+    seen = on_terminal(command, stdout=False, env=env)
     assert (seen.stdout, seen.returncode) == ("kept\n", 0)
     assert "kept" not in seen.screen
     assert ("Working" in seen.screen) is not quiet
@@ -34,7 +32,5 @@ def test_what_is_written_meanwhile_goes_where_it_would(quiet: bool) -> None:
 
 
 def test_nothing_is_shown_where_there_is_no_terminal() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LINES], capture_output=True, text=True, timeout=PATIENCE, check=True
-    )
+    done = python("-c", LINES)
     assert (done.stdout, done.stderr) == ("kept\n", "")

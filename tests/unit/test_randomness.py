@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patience import python
 
-from fim_private.dp.noise import (
-    Randomness,
-    UniformReal,
-    bernoulli_exp,
-    choose_level,
-    discrete_laplace,
-    discrete_laplace_integer,
-    geometric,
-    uniform_integers,
-)
+from fim_private.dp import noise as sampler
+from fim_private.dp.noise import Randomness, choose_level
 
 
 class Script:
@@ -59,7 +51,7 @@ def test_below_rejects_what_is_too_large() -> None:
 
 @given(st.integers(1, 10**30), st.integers(0, 2**32))
 def test_uniform_integers_stay_below_the_bound(bound: int, seed: int) -> None:
-    drawn = uniform_integers(bound, 50, randomness=Randomness.seeded(seed))
+    drawn = sampler.uniform_integers(bound, 50, randomness=Randomness.seeded(seed))
     assert len(drawn) == 50
     assert all(0 <= value < bound for value in drawn.tolist())
 
@@ -69,14 +61,14 @@ def test_uniform_integers_stay_below_the_bound(bound: int, seed: int) -> None:
 def test_any_positive_rational_parameter_works(parameter: Fraction, seed: int) -> None:
     randomness = Randomness.seeded(seed)
     if parameter < 1000:
-        assert bernoulli_exp(parameter, 3, randomness=randomness).shape == (3,)
-    assert all(value >= 0 for value in geometric(parameter, 3, randomness=randomness).tolist())
-    assert discrete_laplace(parameter, 3, randomness=randomness).shape == (3,)
-    assert isinstance(discrete_laplace_integer(parameter, randomness=randomness), int)
+        assert sampler.bernoulli_exp(parameter, 3, randomness=randomness).shape == (3,)
+    assert (sampler.geometric(parameter, 3, randomness=randomness) >= 0).all()
+    assert sampler.discrete_laplace(parameter, 3, randomness=randomness).shape == (3,)
+    assert isinstance(sampler.discrete_laplace_integer(parameter, randomness=randomness), int)
 
 
 def test_a_uniform_real_keeps_its_digits_when_refined() -> None:
-    uniform = UniformReal(randomness=Randomness.seeded(3))
+    uniform = sampler.UniformReal(randomness=Randomness.seeded(3))
     coarse = uniform.digits(10)
     fine = uniform.digits(1000)
     assert fine >> 990 == coarse == uniform.digits(10)
@@ -97,18 +89,16 @@ def test_a_choice_among_astronomic_multiplicities_is_decided_exactly() -> None:
     randomness = Randomness.seeded(11)
     # 10**60 itemsets at distance 277: 10**60 e^-138.5 = 0.71 of a single leader. A level of none is
     # never chosen.
-    draws = [
-        choose_level([0, 277, 280], [1, 10**60, 0], Fraction(1, 2), randomness=randomness)
-        for _ in range(4000)
-    ]
+    choice = [0, 277, 280], [1, 10**60, 0], Fraction(1, 2)
+    draws = [choose_level(*choice, randomness=randomness) for _ in range(4000)]
     expected = 1 / (1 + 1e60 * np.exp(-138.5))
     assert set(draws) == {0, 1}
     assert abs(1 - np.mean(draws) - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000)
 
 
 def test_large_scales_take_the_integer_path() -> None:
-    scale = Fraction(10**17)
-    drawn = [discrete_laplace_integer(scale, randomness=Randomness.seeded(s)) for s in range(200)]
+    scale, draw = Fraction(10**17), sampler.discrete_laplace_integer
+    drawn = [draw(scale, randomness=Randomness.seeded(seed)) for seed in range(200)]
     assert 0.8 < np.mean(np.abs(drawn)) / 1e17 < 1.25
 
 

@@ -30,9 +30,8 @@ def test_the_search_stops_where_survival_falls_below_one_uniform_number(
         thresholds = [least + int(30 * rank**0.5) for rank in range(40)]
     else:
         thresholds = list(accumulate(rises, initial=least))
-    search = Search(
-        SupportSpectrum.from_supports(supports), lambda rank: thresholds[rank - 1], 39, noise
-    )
+    spectrum = SupportSpectrum.from_supports(supports)
+    search = Search(spectrum, lambda rank: thresholds[rank - 1], 39, noise)
 
     def rank_by_rank(randomness: Randomness) -> int | None:
         descending = [*sorted(supports, reverse=True), *[0] * 40]
@@ -45,7 +44,5 @@ def test_the_search_stops_where_survival_falls_below_one_uniform_number(
                 return rank
         return None
 
-    for each in range(20):
-        assert search.draw(Randomness.seeded(seed + each)) == rank_by_rank(
-            Randomness.seeded(seed + each)
-        )
+    for n in range(20):
+        assert search.draw(Randomness.seeded(seed + n)) == rank_by_rank(Randomness.seeded(seed + n))

@@ -11,13 +11,7 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.registry import (
-    REGISTRY,
-    BasketCap,
-    MechanismSpec,
-    RankCap,
-    UniverseNeed,
-)
+from fim_private.mechanisms.registry import REGISTRY, BasketCap, MechanismSpec, RankCap
 
 DOCS = Path(__file__).parents[2] / "docs"
 SINGLE = [spec for spec in REGISTRY if not spec.composed]
@@ -26,8 +20,8 @@ SINGLE = [spec for spec in REGISTRY if not spec.composed]
 @pytest.mark.parametrize("spec", SINGLE, ids=lambda spec: spec.name)
 def test_what_it_says_is_so(spec: MechanismSpec) -> None:
     asked = registry.spec_named(spec.asked_as or spec.name)
-    candidates = None if spec.universe is UniverseNeed.UNKNOWN else 28
-    known = candidates, spec.universe is UniverseNeed.LISTED
+    candidates = None if spec.universe is registry.UniverseNeed.UNKNOWN else 28
+    known = candidates, spec.universe is registry.UniverseNeed.LISTED
     public = PublicParameters((2,), 1, "add-remove", *known, max_rank=7, max_basket=5)
     built = registry.build(asked, 0.5, 1e-3, public)
     assert type(built) is spec.mechanism
@@ -55,10 +49,8 @@ def test_what_is_not_public_is_asked_for() -> None:
                 registry.build(registry.spec_named(name), 1, 1e-3, public)
     with pytest.raises(ParameterError, match="needs a public item universe: give a catalogue"):
         registry.build(registry.spec_named("exponential"), 1, 1e-3, nothing)
-    assert (
-        type(registry.build(registry.spec_named("exponential"), 1, 1e-3, counted))
-        is mechanisms.NamedExponential
-    )
+    named = registry.build(registry.spec_named("exponential"), 1, 1e-3, counted)
+    assert type(named) is mechanisms.NamedExponential
     with pytest.raises(ParameterError, match="mechanism must be one of large-margin, tight-margin"):
         registry.spec_named("named-exponential")
     stranger: Any = object()
@@ -74,8 +66,6 @@ def test_the_documents_table_is_the_registry_s() -> None:
         if line.startswith("|") and line.count("|") == 11
     ]
     assert rows[0] == ["mechanism", "guarantee", "theorem", "must know"]
-    written = [
-        [s.name, "(ε, δ)" if s.spends_delta else "(ε, 0)", s.theorem]
-        for s in registry.single().values()
-    ]
+    singles = registry.single().values()
+    written = [[s.name, "(ε, δ)" if s.spends_delta else "(ε, 0)", s.theorem] for s in singles]
     assert [row[:3] for row in rows[2:]] == written

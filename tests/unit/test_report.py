@@ -185,8 +185,8 @@ def test_a_finding_is_as_sure_as_its_interval(
 ) -> None:
     """Likely: chance, which is 1, is nearer to the lower end of the interval than to the lift."""
     rules = rules_of(fim.mine(HALF, size=2, top=1, rules=True, epsilon=9, seed=1))
-    columns = rules.columns | {"lift": np.full(len(rules), lift)}
-    columns["lift_lower"] = np.full(len(rules), lower)
+    changed = {"lift": np.full(len(rules), lift), "lift_lower": np.full(len(rules), lower)}
+    columns = {**rules.columns, **changed}
     marks = np.full(len(rules), doubtful)
     [finding] = _findings(replace(rules, columns=columns, doubtful=marks))
     assert finding.verdict == verdict
@@ -278,7 +278,7 @@ def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
     assert not {tag for tag, _ in found.tags} & {
         "iframe", "object", "embed", "img", "form", "base",
     }  # fmt: skip
-    assert all(given["href"].startswith("#") for tag, given in found.tags if tag == "a")
+    assert all(str(given["href"]).startswith("#") for tag, given in found.tags if tag == "a")
     [policy] = [given["content"] for _, given in found.tags if "http-equiv" in given]
     [script] = re.findall("<script>(.*?)</script>", content, flags=re.DOTALL)
     assert script == Path(templates.__file__).with_name("page.js").read_text(encoding="utf-8")
@@ -338,9 +338,12 @@ def test_whatever_comes_from_outside_is_text() -> None:
 KNOWN = {
     "charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id",
     "role", "scope", "aria-labelledby", "aria-label", "aria-hidden", "title", "data-label",
-    "data-value", "open", "type",
+    "data-value", "open", "type", "tabindex",
 }  # fmt: skip
-SVG = {"viewbox", "preserveaspectratio", "d", "points", "cx", "cy", "r"}
+SVG = {
+    "viewbox", "preserveaspectratio", "d", "points", "cx", "cy", "r", "x", "y", "width", "height",
+    "stroke-width", "font-size", "text-anchor",
+}  # fmt: skip
 
 
 def test_headings_and_tables_can_be_heard() -> None:

@@ -2,12 +2,12 @@
 
 import gzip
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from patience import python
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
@@ -22,9 +22,7 @@ FILES = ("sales.csv.gz", "catalogue.csv", "pairs.csv")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     script = REPOSITORY / "scripts" / "make_examples.py"
-    subprocess.run(
-        [sys.executable, str(script), "--output", str(folder)], check=True, capture_output=True
-    )
+    python(script, "--output", folder)
     return folder
 
 
@@ -85,6 +83,13 @@ def test_the_address_is_filled_in_wherever_it_belongs(home: str, tmp_path: Path)
     citation = (tmp_path / "CITATION.cff").read_text(encoding="utf-8").splitlines()
     assert f"version: {make_release.version_here()}" in citation
     assert (f"url: {home}" in citation) == bool(home)
+
+
+def test_a_release_runs_all_of_the_readme_that_needs_no_clone() -> None:
+    script = make_release.commands_of((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    assert script.count("fim-private ") >= 6
+    assert "python - <<'END'\nimport fim_private as fim\n" in script
+    assert not re.search("^(make|[$│]) ", script, flags=re.MULTILINE)
 
 
 def test_workflows_have_pinned_actions_and_no_rights_of_their_own() -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from mechanism_cases import outcomes
+from mechanism_cases import Outcomes, outcomes
 
 from fim_private import mechanisms
 from fim_private.dp.cost import PrivacyCost
@@ -32,9 +32,8 @@ PARAMETERS |= {"universe_size": 50}
 def constructed(name: str, neighbors: str) -> Mechanism:
     kind = getattr(mechanisms, name)
     names = {field.name for field in dataclasses.fields(kind)}
-    made: Mechanism = kind(
-        **{k: v for k, v in PARAMETERS.items() if k in names}, neighbors=neighbors
-    )
+    given = {name: value for name, value in PARAMETERS.items() if name in names}
+    made: Mechanism = kind(**given, neighbors=neighbors)
     return made
 
 
@@ -77,16 +76,12 @@ def test_the_least_score_becomes_1_and_there_is_no_level_0() -> None:
     assert seen([100]) == ([(1, 1)], 1)
 
 
-def of_candidates(
-    mechanism: Mechanism, scores: list[int], shift: int = 0
-) -> dict[int | None, float]:
+def of_candidates(mechanism: Mechanism, scores: list[int], shift: int = 0) -> Outcomes:
     """The exact probability of each candidate, by its index; None is abstaining."""
     shifted = [score + shift for score in scores]
     levels = outcomes(mechanism, SupportSpectrum.from_supports(shifted, len(scores)))
     ties = Counter(shifted)
-    named: dict[int | None, float] = {
-        i: levels.get(s, 0.0) / ties[s] for i, s in enumerate(shifted)
-    }
+    named: Outcomes = {i: levels.get(s, 0.0) / ties[s] for i, s in enumerate(shifted)}
     return {**named, None: levels[None]}
 
 
@@ -95,12 +90,9 @@ def of_candidates(
 @given(scores=scores_of_two_or_more, shift=st.sampled_from([1, 2, 30, 10**6]))
 @example(scores=[1, 1], shift=1)
 @example(scores=[30, 1, 1, 1, 1], shift=10**6)
-def test_a_mechanism_over_a_public_universe_depends_only_on_differences(
-    mechanism: Mechanism, scores: list[int], shift: int
-) -> None:
-    assert of_candidates(mechanism, scores, shift) == pytest.approx(
-        of_candidates(mechanism, scores), abs=1e-9
-    )
+def test_only_differences_matter(mechanism: Mechanism, scores: list[int], shift: int) -> None:
+    expected = pytest.approx(of_candidates(mechanism, scores), abs=1e-9)
+    assert of_candidates(mechanism, scores, shift) == expected
 
 
 def test_named_exponential_does_not_and_is_refused() -> None:
@@ -122,9 +114,7 @@ def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> 
 @settings(max_examples=40)
 @given(data=st.data())
 @pytest.mark.one_in(3)
-def test_scores_of_neighbours_are_hard_to_tell_apart(
-    mechanism: Mechanism, data: st.DataObject
-) -> None:
+def test_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data: st.DataObject) -> None:
     scores = data.draw(st.lists(st.integers(-20, 20), min_size=1, max_size=7))
     lowest = 0 if "add-remove" in repr(mechanism) else -1
     steps = data.draw(st.lists(st.integers(lowest, 1), min_size=len(scores), max_size=len(scores)))
@@ -135,10 +125,7 @@ def test_scores_of_neighbours_are_hard_to_tell_apart(
 
 def test_that_audit_sees_a_unit_that_counts_twice_and_what_is_not_monotone() -> None:
     for neighbors in NEIGHBORS:
-        assert (
-            hockey_stick(Exponential(1.5, neighbors), [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0])
-            > 0.01
-        )
+        assert hockey_stick(Exponential(1.5, neighbors), [2, *[0] * 5], [-2, *[0] * 5]) > 0.01
     # The caveat of the docstring: one score up and the others down is no neighbour under
     # add-remove.
     up_and_down = [1, *[-1] * 6]
@@ -154,9 +141,7 @@ rationals = st.fractions(min_value=-50, max_value=50, max_denominator=12)
     sensitivity=st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9),
     share=st.fractions(min_value=0, max_value=1, max_denominator=8),
 )
-def test_rounding_down_keeps_sensitivity_and_direction(
-    x: Fraction, sensitivity: Fraction, share: Fraction
-) -> None:
+def test_rounding_down_keeps_direction(x: Fraction, sensitivity: Fraction, share: Fraction) -> None:
     low, high = scaled([x, x + share * sensitivity], sensitivity)
     assert low <= high <= low + 1
     assert 0 <= x / sensitivity - low < 1
@@ -187,9 +172,7 @@ def test_labels_and_indices() -> None:
     scores = [3, 900, 5]
     assert select(scores, Exponential(1.0), seed=1) == 1
     assert select(tuple(scores), Exponential(1.0), labels=[(0,), (1,), (2,)], seed=1) == (1,)
-    assert (
-        select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
-    )
+    assert select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 3]), seed=1) == 0.2
 
 
 def test_abstaining_gives_none_and_an_invented_level_is_refused() -> None:

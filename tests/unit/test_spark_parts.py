@@ -19,7 +19,7 @@ from patience import program
 
 import fim_private as fim
 from fim_private.counting import COUNTERS, Effort
-from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_of
+from fim_private.counting.counter import Shard, rank_order, ranks_of
 from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
@@ -48,10 +48,8 @@ labels = st.one_of(
 def test_digests_find_what_a_vocabulary_finds(own: set[Item], listed: set[Item], salt: int) -> None:
     mine, _ = mixed_vocabulary(sorted(own, key=repr))
     theirs, _ = mixed_vocabulary(sorted(listed, key=repr))
-    digests = ItemDigests(
-        np.array([digest(mine.label(code), salt) for code in range(len(mine))], dtype=np.int64),
-        salt,
-    )
+    hashes = [digest(mine.label(code), salt) for code in range(len(mine))]
+    digests = ItemDigests(np.array(hashes, dtype=np.int64), salt)
     assert digests.codes_in(theirs).tolist() == mine.codes_in(theirs).tolist()
     codes = ItemCodes(digests)
     assert [codes[mine.label(code)] for code in range(len(mine))] == [*range(len(mine))]
@@ -74,9 +72,7 @@ def test_known_labels_read_as_collected_ones(values: list[str | None]) -> None:
     assert {*seen} == {item for item in expected if item is not None}
     code_of = {item: place for place, item in enumerate(seen)}
     known = Labels("the table", known=code_of, count=len(code_of))
-    assert known.encode(array).tolist() == [
-        -1 if item is None else code_of[item] for item in expected
-    ]
+    assert known.encode(array).tolist() == [-1 if one is None else code_of[one] for one in expected]
     lists = pa.array([values, None, []], pa.list_(pa.string()))
     lengths, flat = known.encode_lists(lists)
     assert lengths.tolist() == [len(values), 0, 0]
@@ -86,25 +82,18 @@ def test_known_labels_read_as_collected_ones(values: list[str | None]) -> None:
 def users_of(baskets: list[list[int]], users: int | None) -> Transactions:
     if users is None:
         return read_transactions(baskets)
-    rows = [
-        {"u": basket % users, "b": basket, "i": item}
-        for basket, items in enumerate(baskets)
-        for item in [*items, None]
-    ]
+    cells = [(number, item) for number, items in enumerate(baskets) for item in [*items, None]]
+    rows = [{"u": number % users, "b": number, "i": item} for number, item in cells]
     table = pa.Table.from_pylist(rows, schema=pa.schema(dict.fromkeys("ubi", pa.int64())))
     return read_transactions(table, user="u", basket="b", item="i")
 
 
-purchases = st.tuples(
-    st.lists(st.sets(st.integers(0, 9), max_size=8).map(sorted), max_size=30),
-    st.none() | st.integers(1, 6),
-)
+_baskets = st.lists(st.sets(st.integers(0, 9), max_size=8).map(sorted), max_size=30)
+purchases = st.tuples(_baskets, st.none() | st.integers(1, 6))
 
 
 @given(given_=purchases, entries=st.integers(1, 40), blank=st.integers(0, 3))
-def test_pieces_are_put_together_again(
-    given_: tuple[list[list[int]], int | None], entries: int, blank: int
-) -> None:
+def test_pieces_are_put_together_again(given_: Any, entries: int, blank: int) -> None:
     data = users_of(*given_)
     if not data.by_user:
         data = Transactions(data.offsets, data.items, data.vocabulary, blank=blank)
@@ -118,17 +107,12 @@ def test_pieces_are_put_together_again(
     assert found.items.tolist() == data.items.tolist()
     if data.unit_offsets is not None and found.unit_offsets is not None:
         assert found.unit_offsets.tolist() == data.unit_offsets.tolist()
-    batches = [
-        batch
-        for row in rows
-        for batch in pa.Table.from_batches([row, row]).combine_chunks().to_batches()
-    ]
+    doubled = (pa.Table.from_batches([row, row]).combine_chunks() for row in rows)
+    batches = [batch for table in doubled for batch in table.to_batches()]
     assert joined(batches, 10, by_user=data.by_user).units == 2 * data.units
 
 
-def shards(
-    data: Transactions, cuts: set[int], parts: int, size: int, name: str
-) -> tuple[list[ShardCounter], Any]:
+def shards(data: Any, cuts: set[int], parts: int, size: int, name: str) -> tuple[list[Any], Any]:
     """One counter for each range of ranks."""
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
@@ -168,17 +152,14 @@ def test_shards_add_up_to_the_whole(
     for top in tops:
         assert all(top.floor <= support < ceiling for support, _ in top.levels)
         found.update({support: count for support, count in top.levels if support >= least})
-    expected = {
-        support: count for support, count in whole.top(None, None).levels if support >= least
-    }
+    expected = {level: count for level, count in whole.top(None, None).levels if level >= least}
     assert dict(found) == expected
     if wanted is not None and any(top.floor > floor for top in tops):
         assert sum(expected.values()) >= wanted
     # In one shard after the other the itemsets stand in scan order.
     listed = [one.itemsets(floor, ceiling) for one in made]
-    codes = np.concatenate(
-        [np.empty((0, size), dtype=np.int64), *(order[ranks] for ranks, _ in listed)]
-    )
+    own = [order[ranks] for ranks, _ in listed]
+    codes = np.concatenate([np.empty((0, size), dtype=np.int64), *own])
     assert codes.tolist() == whole.itemsets(floor, ceiling)[0].tolist()
     for one, (ranks, supports) in zip(made, listed, strict=True):
         places = Tally[int]()
@@ -203,13 +184,8 @@ def test_check_cells_are_those_of_the_units_in_any_order(given_: Any, order: Any
 
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(dataframes, "session")
-    for name in (
-        "sales.csv",
-        "sales.TSV",
-        "/lake/sales.csv.gz",
-        "s3a://lake/sales.jsonl",
-        "postgresql://here/shop",
-    ):
+    texts = ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl")
+    for name in (*texts, "postgresql://here/shop"):
         with pytest.raises(fim.DataError, match="engine spark does not read"):
             fim.mine(name, engine="spark", seed=1)
 
@@ -228,10 +204,8 @@ def _units(data: Transactions, units: Sequence[int]) -> Transactions:
 
 
 def test_settings_are_as_spark_submit_takes_them() -> None:
-    assert settings_of(["spark.master=local[4]", "spark.x=a=b"]) == {
-        "spark.master": "local[4]",
-        "spark.x": "a=b",
-    }
+    found = settings_of(["spark.master=local[4]", "spark.x=a=b"])
+    assert found == {"spark.master": "local[4]", "spark.x": "a=b"}
     for wrong in ("spark.master", "master=local", ""):
         with pytest.raises(fim.ParameterError, match="spark_conf must be a setting of Spark"):
             settings_of([wrong])

@@ -10,7 +10,7 @@ from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
 from sources import labels_of, units_of
 
 import fim_private as fim
-from fim_private.reading import databases
+from fim_private import addresses
 from fim_private.reading.databases import check_query
 from fim_private.reading.locations import source_of
 from fim_private.reading.purchases import read_transactions
@@ -56,21 +56,14 @@ def test_what_may_be_asked() -> None:
         check_query(source_of("sqlite:///shop.db"), select)
 
 
-def test_the_driver_that_is_missing_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(databases, "import_module", missing)
-    for address, driver in (
-        ("sqlite:///shop.db", "sqlite"),
-        ("postgresql://host/shop", "postgresql"),
-    ):
-        with pytest.raises(
-            fim.MissingExtraError,
-            match=rf"pip install 'fim-private\[sql\]' \(adbc-driver-{driver}\)",
-        ):
+    monkeypatch.setattr(addresses, "import_module", missing)
+    for address, driver in (("sqlite:///shop.db", "sqlite"), ("postgresql://h/shop", "postgresql")):
+        said = rf"pip install 'fim-private\[sql\]' \(adbc-driver-{driver}\)"
+        with pytest.raises(fim.MissingExtraError, match=said):
             fim.mine(address, query=QUERY, **ASKED)
 
 
@@ -80,9 +73,7 @@ def in_no_order(read: Any) -> list[Any]:
     return sorted(map(sorted, units))
 
 
-def test_a_file_gives_what_other_sources_give(
-    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sqlite_gives_the_same(shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert read_transactions("sqlite:///shop.db", query=QUERY, **ASKED).baskets
     in_memory = read_transactions(SALES, **ASKED)
@@ -137,10 +128,8 @@ def test_what_a_database_refuses_is_one_line(query: str, message: str, shop: str
 def test_a_file_is_only_read(shop: str) -> None:
     path = Path(shop.removeprefix("sqlite:///"))
     before = path.read_bytes()
-    for query in (
-        "with gone as (select 1) insert into sales select * from sales",
-        "select load_extension('x')",
-    ):
+    inserting = "with gone as (select 1) insert into sales select * from sales"
+    for query in (inserting, "select load_extension('x')"):
         with pytest.raises(fim.DataError):
             read_transactions(shop, query=query, **ASKED)
     assert path.read_bytes() == before
@@ -156,9 +145,7 @@ def test_a_file_is_only_read(shop: str) -> None:
         ("/shop.db?mode=rw", "'sqlite:///shop.db?mode=rw' is no address of a SQLite file"),
     ],
 )
-def test_what_is_no_database(
-    place: str, message: str, shop: str, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_no_database(place: str, message: str, shop: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("to do", encoding="utf-8")
     with pytest.raises(fim.DataError) as caught:

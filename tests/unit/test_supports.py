@@ -93,9 +93,7 @@ def test_what_is_made_of_noise_is_consistent(family: tuple[list[Itemset], list[i
         assert max(0, x + w) <= high
     for a, b in permutations(range(len(itemsets)), 2):
         if set(itemsets[a]) <= set(itemsets[b]):
-            assert all(
-                values[a] >= values[b] for values in (made.estimates, made.lower, made.upper)
-            )
+            assert all(ends[a] >= ends[b] for ends in (made.estimates, made.lower, made.upper))
     with pytest.raises(ValueError, match="one noisy support"):
         consistent([("a",)], [1, 2], 0)
     with pytest.raises(ValueError, match="given once"):
@@ -146,10 +144,8 @@ def two_normals_law(
     law: Counter[tuple[int, ...]] = Counter()
     for shift, chance in common.items():
         for values in product(own, repeat=len(supports)):
-            beside = [
-                2 * x - units + (2 if whole else 1) * z
-                for x, z in zip(supports, values, strict=True)
-            ]
+            step = 2 if whole else 1
+            beside = [2 * x - units + step * z for x, z in zip(supports, values, strict=True)]
             law[(units + shift, *beside)] += chance * math.prod(own[z] for z in values)  # type: ignore[assignment]
     return dict(law)
 
@@ -163,16 +159,11 @@ def test_two_normals_are_as_private_as_they_say(count: int, mu: float) -> None:
         after = two_normals_law(11, [5 + x for x in unit], noise, whole=False)
         for one, other in ((before, after), (after, before)):
             for epsilon in (0.25, 1.0, 2.0):
-                excess = sum(
-                    max(0.0, p - math.exp(epsilon) * other.get(value, 0))
-                    for value, p in one.items()
-                )
+                factor = math.exp(epsilon)
+                excess = sum(max(0.0, p - factor * other.get(value, 0)) for value, p in one.items())
                 allowed = float(gdp_delta_upper(Fraction(epsilon), Fraction(mu)))
                 assert 0.8 * allowed < excess <= allowed * (1 + 1e-9)
-    seen = (
-        two_normals_law(10, [5] * count, noise, whole=True),
-        two_normals_law(11, [5] * count, noise, whole=True),
-    )
+    seen = [two_normals_law(units, [5] * count, noise, whole=True) for units in (10, 11)]
     assert not seen[0].keys() & seen[1].keys()
 
 
@@ -185,9 +176,8 @@ def test_intervals_of_two_normals_cover(what: str) -> None:
     sets = [(n,) for n in range(len(supports))]
     held, nearer = np.zeros(len(supports)), np.zeros(len(supports))
     for _ in range(runs):
-        values, number = noisy_supports.release_with_units(
-            supports, units, noise, randomness=randomness
-        )
+        release = noisy_supports.release_with_units
+        values, number = release(supports, units, noise, randomness=randomness)
         made = consistent(sets, values, noise.reach(CONFIDENCE), noise.steps)
         for place, support in enumerate(supports):
             if what == "support":

@@ -34,9 +34,7 @@ def releases() -> dict[str, Any]:
     by_time: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "period": "week"}
     return {
         "rules": fim.mine(SHOP, size="1-2", top=3, rules=True, epsilon=5, seed=1, known=known),
-        "a least support": fim.mine(
-            SHOP, size=2, min_support=0.05, rho=0.5, exclude=["jam"], seed=1
-        ),
+        "least support": fim.mine(SHOP, size=2, min_support=0.05, rho=0.5, exclude=["jam"], seed=1),
         "an exact number": fim.mine(SHOP, top=2, neighbors="replace-one", supports=True, seed=1),
         "one": fim.mine(SHOP, catalogue=["bread", "butter"], delta=0, seed=1, **alone),
         "counted": fim.count(SHOP, [["bread"], ["bread", "tea"]], epsilon=2, seed=1),

@@ -57,9 +57,7 @@ TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
     "rho of picks": (DATA, {"mechanism": "limited-domain", "rho": 0.1}),
     "chosen": (VISITS, {"top": 3, "where": "customer >= 0"}),
 }
-every_composition = pytest.mark.parametrize(
-    ("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED
-)
+every_budget = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED)
 
 
 def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
@@ -88,11 +86,10 @@ def true_units(data: Any, asked: dict[str, Any]) -> int:
     return 700 if "user" in asked else 1400 if data is VISITS else 2000
 
 
-@every_composition
-def test_a_twentieth_of_the_budget_buys_it(
-    data: Any, asked: dict[str, Any], kind: NoiseKind
-) -> None:
-    release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
+@every_budget
+def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: Any, kind: NoiseKind) -> None:
+    release: Any = mined(data, **asked)
+    without = mined(data, **asked | {"count": False})
     share = share_for(release, "count")
     assert (share.sizes, share.fraction) == ((), TWENTIETH)
     assert sum(one.fraction for one in release.shares) == 1
@@ -102,8 +99,6 @@ def test_a_twentieth_of_the_budget_buys_it(
     for name in ("epsilon", "rho", "mu_squared"):
         both = [[getattr(one, name) or 0 for one in r.shares] for r in (release, without)]
         assert sum(both[0]) == sum(both[1])
-    assert release.units is not None
-    assert release.units_interval is not None
     width = noise_bought(release, kind).half_width
     assert release.units_interval == (release.units - width, release.units + width)
     assert abs(release.units - true_units(data, asked)) < 10 * width + 1
@@ -111,19 +106,16 @@ def test_a_twentieth_of_the_budget_buys_it(
 
 @pytest.mark.parametrize(("data", "asked"), TOGETHER.values(), ids=TOGETHER)
 def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) -> None:
-    release, counted = (
-        mined(data, **{**asked, "supports": True, "count": count}) for count in (False, True)
-    )
+    asked = {**asked, "supports": True}
+    release: Any
+    release, counted = (mined(data, **asked, count=count) for count in (False, True))
     assert release == counted
     assert "count" not in {share.purpose for share in release.shares}
     assert sum(share.fraction for share in release.shares) == 1
-    assert release.units is not None
-    assert release.units_noise is not None
     assert release.has_shares
     spent = share_for(release, "supports")
     mu_squared = spent.mu_squared or (2 * spent.rho if spent.rho else None)
     if release.itemsets:
-        assert release.noise is not None
         assert release.noise.kind is NoiseKind.TWO_NORMALS
         assert release.units_noise == release.noise.number
         if mu_squared:
@@ -175,10 +167,9 @@ def test_under_replace_one_it_is_public_and_costs_nothing() -> None:
 
 def test_counts_have_it_too() -> None:
     for delta in (1e-6, 0):
-        release = fim.count(DATA, [["bread"], ["jam"]], count=True, delta=delta)
+        release: Any = fim.count(DATA, [["bread"], ["jam"]], count=True, delta=delta)
         assert share_for(release, "count").fraction == TWENTIETH
         assert sum(share.fraction for share in release.shares) == 1
-        assert release.noise is not None
         assert release.noise.kind is NoiseKind.LAPLACE
         assert abs((release.units or 0) - 2000) < 500
     given = [[f"item {n}"] for n in range(200)]
@@ -197,9 +188,7 @@ def test_counts_have_it_too() -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(
-    "asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}], ids=str
-)
+@pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}])
 @pytest.mark.full
 def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     runs, covered = 500, Counter[Any]()
@@ -207,7 +196,6 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
         release = fim.count(DATA, list(SUPPORTS), count=True, seed=seed, **asked)
         for itemset in release:
             bounds = release.share_interval_of(itemset)
-            assert bounds is not None
             covered[itemset.items] += bounds[0] <= SUPPORTS[itemset.items] / 2000 <= bounds[1]  # type: ignore[index]
     least = 0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)
     assert min(covered.values()) >= least * runs

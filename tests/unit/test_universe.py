@@ -49,21 +49,14 @@ def in_label_order(basket: list[Item]) -> list[Item]:
     size=st.integers(1, 3),
     count=st.integers(1, 9),
 )
-def test_a_sized_universe_cuts_all_baskets_of_a_user_together(
-    users: list[Baskets], size: int, count: int
-) -> None:
+def test_a_sized_universe_cuts_users_whole(users: list[Baskets], size: int, count: int) -> None:
     rows = [(user, basket) for user, held in enumerate(users) for basket in held]
-    frame = pd.DataFrame(
-        {"user": [user for user, _ in rows], "items": [basket for _, basket in rows]}
-    )
-    spectrum = LocalSource(read_transactions(frame, user="user", items="items")).spectrum(
-        size, SizedUniverse(count)
-    )
+    frame = pd.DataFrame({"user": [user for user, _ in rows], "items": [own for _, own in rows]})
+    source = LocalSource(read_transactions(frame, user="user", items="items"))
+    spectrum = source.spectrum(size, SizedUniverse(count))
     kept = [in_label_order([item for basket in held for item in basket])[:count] for held in users]
-    cut = [
-        [[item for item in basket if item in of_user] for basket in held]
-        for held, of_user in zip(users, kept, strict=True)
-    ]
+    paired = zip(users, kept, strict=True)
+    cut = [[[item for item in basket if item in own] for basket in held] for held, own in paired]
     assert named(spectrum) == oracles.brute_force_user_supports(cut, size)
 
 

@@ -33,6 +33,7 @@ from fim_private.spectrum import SupportSpectrum
 
 LEVEL, POWER = 1e-6, 0.999
 Seen = tuple[frozenset[Any], Counter[Any]]
+Law = dict[str | None, float]
 
 
 def labels(block: Transactions) -> list[Any]:
@@ -42,10 +43,8 @@ def labels(block: Transactions) -> list[Any]:
 def baskets(block: Transactions) -> list[tuple[Any, ...]]:
     names = labels(block)
     ends = zip(block.offsets, block.offsets[1:], strict=False)
-    return [
-        *(tuple(names[code] for code in block.items[one:two]) for one, two in ends),
-        *[()] * block.blank,
-    ]
+    named = (tuple(names[code] for code in block.items[one:two]) for one, two in ends)
+    return [*named, *[()] * block.blank]
 
 
 def units(block: Transactions) -> list[Any]:
@@ -101,9 +100,7 @@ def test_each_unit_is_in_one_block_whole(rows: Any, users: Any, count: int, seed
     st.lists(st.sampled_from("hijk"), min_size=1, max_size=3),
     st.integers(0, 8),
 )
-def test_another_unit_changes_one_block(
-    rows: list[list[str]], other: list[str], place: int
-) -> None:
+def test_a_unit_changes_one_block(rows: list[list[str]], other: list[str], place: int) -> None:
     changed = [*rows]
     changed[place % len(rows)] = other
     assert changed_blocks(read_transactions(rows), read_transactions(changed)) <= 1
@@ -112,9 +109,7 @@ def test_another_unit_changes_one_block(
 
 
 def changed_blocks(*both: Transactions) -> int:
-    one, two = (
-        [seen(block) for block in blocks_of(data, 4, Randomness.seeded(1))] for data in both
-    )
+    one, two = ([seen(part) for part in blocks_of(data, 4, Randomness.seeded(1))] for data in both)
     return sum(a != b for a, b in zip(one, two, strict=True))
 
 
@@ -128,11 +123,8 @@ def test_a_list_of_all_labels_would_be_noticed(monkeypatch: pytest.MonkeyPatch) 
 def test_blocks_and_orders_are_drawn_evenly() -> None:
     draws, stream = 1_500, Randomness.seeded(5)
     many = read_transactions([[number] for number in range(3 * draws)])
-    block_of = {
-        item: place
-        for place, block in enumerate(blocks_of(many, 2, stream))
-        for item in labels(block)
-    }
+    parts = enumerate(blocks_of(many, 2, stream))
+    block_of = {item: place for place, block in parts for item in labels(block)}
     counts = Counter(tuple(block_of[3 * draw + part] for part in range(3)) for draw in range(draws))
     even = dict.fromkeys(product((0, 1), repeat=3), 1 / 8)
     uneven = {key: (0.37 if key[0] else 0.63) / 4 for key in even}
@@ -221,15 +213,11 @@ def test_a_frozenset_does_not_tell_how_it_was_filled() -> None:
     assert voting._canonical(nested) == nested
 
 
-def law_of_votes(
-    counts: dict[str, int], epsilon: float, delta: float, votes: int
-) -> dict[str | None, float]:
+def law_of_votes(counts: dict[str, int], epsilon: float, delta: float, votes: int) -> Law:
     """Equation (7), replace-one, in floating point."""
     x = epsilon / 2
     number = votes * max((1 + math.exp(-x)) / delta, math.exp(-x) / x)
-    weights: dict[str | None, float] = {
-        name: math.exp(x * count) for name, count in counts.items() if count
-    }
+    weights: dict[str | None, float] = {name: math.exp(x * n) for name, n in counts.items() if n}
     weights[None] = math.ceil(number) * math.exp(2 * x)
     return {name: weight / math.fsum(weights.values()) for name, weight in weights.items()}
 
@@ -254,16 +242,12 @@ ANSWERS = "abc"
 def tables(most: int, rest: int) -> Iterator[Counter[str]]:
     """The votes of so many blocks, each of at most so many answers."""
     ballots_ = [own for size in range(most + 1) for own in combinations(ANSWERS, size)]
-    tallies = {
-        tuple(sorted(Counter(name for own in some for name in own).items()))
-        for some in product(ballots_, repeat=rest)
-    }
+    names = ([name for own in some for name in own] for some in product(ballots_, repeat=rest))
+    tallies = {tuple(sorted(Counter(own).items())) for own in names}
     yield from (Counter(dict(tally)) for tally in tallies)
 
 
-def worst(
-    law: Callable[[Counter[str]], dict[str | None, float]], most: int, epsilon: float, rest: int = 3
-) -> float:
+def worst(law: Callable[[Counter[str]], Law], most: int, epsilon: float, rest: int = 3) -> float:
     """The least delta that holds at epsilon, over all votes of rest + 1 blocks."""
     own = [some for size in range(most + 1) for some in combinations(ANSWERS, size)]
     return max(
@@ -296,20 +280,14 @@ def test_constants_of_add_remove_do_not_hold() -> None:
     assert stick("replace-one") < 1e-6 < 0.01 < stick("add-remove")
 
 
-def by_hand(
-    rows: list[list[str]], share: Fraction
-) -> tuple[dict[Any, Fraction], dict[Any, Fraction]]:
+def by_hand(rows: list[list[str]], share: Fraction) -> tuple[Any, Any]:
     """The lift of each pair, and the confidence of each rule."""
     single, pair = oracles.brute_force_supports(rows, 1), oracles.brute_force_supports(rows, 2)
     enough = {both: count for both, count in pair.items() if count >= share * len(rows)}
-    lift = {
-        (a, b): Fraction(x * len(rows), single[(a,)] * single[(b,)]) for (a, b), x in enough.items()
-    }
-    sure = {
-        ((a,), (b,)): Fraction(x, single[(a,)])
-        for both, x in enough.items()
-        for a, b in (both, both[::-1])
-    }
+    of = {key[0]: count for key, count in single.items()}
+    lift = {(a, b): Fraction(x * len(rows), of[a] * of[b]) for (a, b), x in enough.items()}
+    sides = ((x, a, b) for both, x in enough.items() for a, b in (both, both[::-1]))
+    sure = {((a,), (b,)): Fraction(x, single[(a,)]) for x, a, b in sides}
     return lift, sure
 
 
@@ -320,9 +298,8 @@ def by_hand(
 )
 def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int) -> None:
     block, share = read_transactions(rows), Fraction(tenths, 10)
-    for question, scores in zip(
-        (fim.HighestLift(share), fim.HighestConfidence(share)), by_hand(rows, share), strict=True
-    ):
+    questions = (fim.HighestLift(share), fim.HighestConfidence(share))
+    for question, scores in zip(questions, by_hand(rows, share), strict=True):
         found = question(block, count)
         assert len(found) == len({*found}) == min(count, len(scores))
         assert [scores[each] for each in found] == sorted(scores.values(), reverse=True)[:count]
@@ -337,11 +314,8 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
     for item in ("jam", "rye"):
         rows += [{"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3]
     asked: Any = {"user": "u", "basket": "b", "item": "i", "blocks": 60, "seed": 1, "votes": 1}
-    table, lift, confidence = (
-        pa.Table.from_pylist(rows),
-        fim.HighestLift(0.2),
-        fim.HighestConfidence(0.2),
-    )
+    table = pa.Table.from_pylist(rows)
+    lift, confidence = fim.HighestLift(0.2), fim.HighestConfidence(0.2)
     for question in (lift, confidence):
         assert voting.voted(table, question, **asked).to_dict()["together"] == "user"
     assert voting.voted(table, lift, **asked).answer == ("milk", "tea")
@@ -423,9 +397,7 @@ def test_the_result_says_what_was_promised() -> None:
     ],
 )
 @pytest.mark.every_case
-def test_what_is_wrong_is_said_before_anything_is_read(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_what_is_wrong_is_said_before_anything_is_read(changes: Any, message: str) -> None:
     options = {"question": most_bought} | changes
     with pytest.raises(ParameterError) as refused:
         fim.vote("nowhere.parquet", options.pop("question"), **options)

@@ -70,11 +70,10 @@ class Step(replay.Step):
         return math.pow(self.parameter, 1 / self.norm)
 
 
-@dataclass(frozen=True)
-class Transcript(replay.Transcript):
+class Transcript(Recorder):
     """Of a release."""
 
-    steps: Sequence[Step]
+    steps: list[Step]  # type: ignore[assignment]
 
 
 # Says the noisy values of a step, the number of which is given.
@@ -88,11 +87,10 @@ def recorded(run: Callable[[], Any], teller: Teller, known: Collection[Any] = ()
         assert isinstance(step, Step)
         return teller(place, step)
 
-    def recording(recorder: Recorder) -> Any:
-        with _told(recorder, known):
-            return run()
-
-    return Transcript(**vars(replay.record(recording, told)))
+    transcript = Transcript(told)
+    with _told(transcript, known):
+        transcript.outcome = run()
+    return transcript
 
 
 def forced(

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
@@ -81,13 +80,20 @@ class Step:
 Teller = Callable[[int, Step], Sequence[Number]]
 
 
-@dataclass(frozen=True)
-class Transcript:
-    """What a run asked for, in order, what it was told, and what came out."""
+class Recorder:
+    """Stands in for a numpy.random.Generator: notes the true values, and says the noisy ones.
 
-    steps: Sequence[Step]
-    told: Sequence[Sequence[Number]]
-    outcome: object
+    Attributes:
+        steps: What the run asked for, in order.
+        told: The noisy values of each step.
+        outcome: What came out of the run.
+    """
+
+    def __init__(self, teller: Teller) -> None:
+        self.steps: list[Step] = []
+        self.told: list[Sequence[Number]] = []
+        self.outcome: object = None
+        self._teller = teller
 
     def told_again(self, place: int, step: Step) -> Sequence[Number]:
         """Return what this run was told, for a step of the run of a neighbour."""
@@ -95,7 +101,7 @@ class Transcript:
             raise LeakError("the numbers of steps are not the same")
         return step.told_again(self.steps[place], self.told[place])
 
-    def apart(self, neighbor: "Transcript") -> list[Fraction]:
+    def apart(self, neighbor: "Recorder") -> list[Fraction]:
         """Return how far apart the steps are; LeakError where that does not tell all."""
         if len(self.steps) != len(neighbor.steps):
             raise LeakError("the numbers of steps are not the same")
@@ -105,15 +111,6 @@ class Transcript:
         except AssertionError:
             raise LeakError("more than the noisy values leaves the data") from None
         return distances
-
-
-class Recorder:
-    """Stands in for a numpy.random.Generator: notes the true values, and says the noisy ones."""
-
-    def __init__(self, teller: Teller) -> None:
-        self.steps: list[Step] = []
-        self.told: list[Sequence[Number]] = []
-        self._teller = teller
 
     def noisy(self, step: Step) -> Sequence[Number]:
         """Return the noisy values of a step."""
@@ -145,11 +142,11 @@ class Recorder:
         return np.array(told, dtype=float).reshape(values.shape)[()]
 
 
-def record(run: Callable[[Recorder], object], teller: Teller) -> Transcript:
-    """Return the transcript of a run with these noisy values."""
+def record(mechanism: Callable[[Data, Recorder], object], data: Data, teller: Teller) -> Recorder:
+    """Return the record of a run with these noisy values."""
     recorder = Recorder(teller)
-    outcome = run(recorder)
-    return Transcript(recorder.steps, recorder.told, outcome)
+    recorder.outcome = mechanism(data, recorder)
+    return recorder
 
 
 def share_used(
@@ -224,7 +221,27 @@ def audit(
         rho: The ρ of zCDP that is promised.
         seed: The seed of the noise, which matters only to a mechanism whose questions follow it.
     """
-    return _worst(partial(_replayed, mechanism, _promise(epsilon, delta, rho), seed), pairs)
+    budget = _promise(epsilon, delta, rho)
+
+    def replayed(pair: int, before: Data, after: Data) -> Loss:
+        randomness = Randomness.seeded(seed)
+
+        def drawn(_: int, step: Step) -> Sequence[Number]:
+            # any noisy values will do: these are as far off as noise is
+            deviation = math.pow(step.parameter, 1 / step.norm)
+            noise = rounded_normal(Fraction(1 << 20), len(step.true), randomness) / 1024
+            return [value + deviation * z for value, z in zip(step.true, noise, strict=True)]
+
+        first = record(mechanism, before, drawn)
+        try:
+            second = record(mechanism, after, first.told_again)
+            distances = first.apart(second)
+        except LeakError as leak:
+            return Loss(math.inf, pair, str(leak))
+        share = share_used(budget, first.steps, distances)
+        return Loss(float(share), pair, _where_most(first, second, distances))
+
+    return _worst(replayed, pairs)
 
 
 def _promise(epsilon: float | None, delta: float, rho: float | None) -> PrivacyBudget:
@@ -237,42 +254,14 @@ def _promise(epsilon: float | None, delta: float, rho: float | None) -> PrivacyB
 
 def _worst(loss: Callable[[int, Data, Data], Loss], pairs: Iterable[tuple[Data, Data]]) -> Loss:
     losses = [
-        loss(place, *ordered)
-        for place, (first, second) in enumerate(pairs)
-        for ordered in ((first, second), (second, first))
+        loss(place, *ordered) for place, pair in enumerate(pairs) for ordered in (pair, pair[::-1])
     ]
     if not losses:
         raise ParameterError(f"{parameter('pairs')} must have at least one pair of inputs")
     return max(losses, key=lambda loss: loss.share)
 
 
-def _replayed(
-    mechanism: Callable[[Data, Recorder], object],
-    budget: PrivacyBudget,
-    seed: int,
-    pair: int,
-    first: Data,
-    second: Data,
-) -> Loss:
-    randomness = Randomness.seeded(seed)
-
-    def drawn(place: int, step: Step) -> Sequence[Number]:
-        # any noisy values will do: these are as far off as noise is
-        deviation = math.pow(step.parameter, 1 / step.norm)
-        noise = rounded_normal(Fraction(1 << 20), len(step.true), randomness) / 1024
-        return [value + deviation * z for value, z in zip(step.true, noise.tolist(), strict=True)]
-
-    transcript = record(partial(mechanism, first), drawn)
-    try:
-        again = record(partial(mechanism, second), transcript.told_again)
-        distances = transcript.apart(again)
-    except LeakError as leak:
-        return Loss(math.inf, pair, str(leak))
-    share = share_used(budget, transcript.steps, distances)
-    return Loss(float(share), pair, _where_most(transcript, again, distances))
-
-
-def _where_most(first: Transcript, second: Transcript, distances: Sequence[Fraction]) -> str:
+def _where_most(first: Recorder, second: Recorder, distances: Sequence[Fraction]) -> str:
     """Return the step and the value that differ most, in words."""
     if not any(distances):
         return "nowhere"

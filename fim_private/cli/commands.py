@@ -433,7 +433,7 @@ def _draw_release(
 
     if typed["intervals"] == Intervals.EXACT:
         release = release.with_exact_intervals()
-    with writing.destination(figure, [release_file], given=parameter("figure")) as write:
+    with writing.destination(figure, [release_file], option=parameter("figure")) as write:
         picture = release_figure(release, kind or FigureKind.SUPPORTS, rules or ALL_RULES, figure)
         write.document(picture)
 

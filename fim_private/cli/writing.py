@@ -107,12 +107,12 @@ def is_screen(output: Path | None) -> bool:
 
 @contextmanager
 def destination(
-    output: Path | None, inputs: Sequence[str | None] = (), *, given: str = parameter("output")
+    output: Path | None, inputs: Sequence[str | None] = (), *, option: str = parameter("output")
 ) -> Iterator[Write]:
     """Open an output and yield what writes to it; None or - is the screen.
 
-    inputs: what the command reads, which it must not overwrite. given: the parameter that gave the
-    path. Raises OutputError for what cannot be written: at once, as far as can be known then.
+    inputs: what the command reads, which it must not overwrite. option: the parameter that gave
+    the path. Raises OutputError for what cannot be written: at once, as far as can be known then.
     """
     if output is None or is_screen(output):
         if sys.stdout is None:
@@ -121,9 +121,9 @@ def destination(
         yield Write(_to_screen, is_utf8, sys.stdout.isatty())
         return
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
-        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
+        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {option}")
     _written[str(output)] = False
-    with staged(output, option=given) as write:
+    with staged(output, option=option) as write:
         yield Write(write, terminal=_is_terminal(output))
     _written[str(output)] = True
 
@@ -251,7 +251,7 @@ def _page_beside(options: OptionValues, inputs: Sequence[str | None]) -> Iterato
             f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
             f"page"
         )
-    with destination(report, inputs, given=parameter("report")) as write:
+    with destination(report, inputs, option=parameter("report")) as write:
         yield write
 
 
@@ -290,9 +290,7 @@ def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
         return ()
     from fim_private.output.ledgers import budget_in_words
 
-    opened = [ledger for ledger in _ledgers if ledger.name == path]
-    ledger = opened[0] if opened else fim.Ledger(path)
-    statement = ledger.statement()
+    statement = fim.Ledger(path).statement()
     charged = release.charged
     places = {(entry.dataset, entry.number) for entry in statement.entries}
     if charged is None or (charged.dataset, charged.entry) not in places:

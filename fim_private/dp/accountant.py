@@ -269,8 +269,9 @@ def smallest_cost(sums: Mapping[str, Fraction], delta: Fraction | None = None) -
 
     Source: docs/privacy.md, Theorem 32.
     """
+    own_delta = min(sums["delta"], Fraction(1))
     if delta is None:
-        delta = min(sums["delta"], Fraction(1))
+        delta = own_delta
     proven = []
     if sums["delta"] <= delta:
         proven.append(sums["epsilon"])
@@ -281,7 +282,7 @@ def smallest_cost(sums: Mapping[str, Fraction], delta: Fraction | None = None) -
         if not sums["other_noise"]:
             proven.append(gdp_epsilon(2 * rho, spare_delta))
     if not proven:
-        return PrivacyCost(sums["epsilon"], min(sums["delta"], Fraction(1)))
+        return PrivacyCost(sums["epsilon"], own_delta)
     return PrivacyCost(min(proven), delta)
 
 

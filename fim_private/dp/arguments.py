@@ -94,10 +94,10 @@ def whole_number(name: str, value: int, *, least: int, most: int | None = None) 
 
 def flag(name: str, value: bool) -> bool:
     """Return True or False, of Python or numpy, as a bool. Raises ParameterError otherwise."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, np.ndarray) and value.dtype == bool and value.ndim == 0:
-        return bool(value)
+    if isinstance(value, bool | np.bool_ | np.ndarray):
+        array = np.asarray(value)
+        if array.dtype == bool and array.ndim == 0:
+            return bool(array)
     raise ParameterError(f"{parameter(name)} must be True or False, not {shown(value)}")
 
 

@@ -117,11 +117,11 @@ def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
     """Bound ``x**exponent`` for an x in [0, 1] given by its bounds, and an exponent >= 0, by
     repeated squaring.
     """
-    one = 1 << bits
-    product = (one, one)
+    whole = 1 << bits
+    product = (whole, whole)
 
     def times(x: Bounds, y: Bounds) -> Bounds:
-        return x[0] * y[0] >> bits, min((x[1] * y[1] >> bits) + 1, one)
+        return x[0] * y[0] >> bits, min((x[1] * y[1] >> bits) + 1, whole)
 
     while exponent:
         if exponent & 1:
@@ -141,14 +141,14 @@ def laplace_tail_bounds(scale: Fraction, k: int, bits: int) -> Bounds:
     For k >= 1 the tail is e^{-k/b} / (1 + e^{-1/b}) with the scale b > 0, in units
     (docs/privacy.md, equation (1)).
     """
-    one = 1 << bits
+    whole = 1 << bits
     if k <= 0:
         lower, upper = laplace_tail_bounds(scale, 1 - k, bits)
-        return one - upper, one - lower
+        return whole - upper, whole - lower
     tail_lower, tail_upper = exp_bounds(k * scale.denominator, scale.numerator, bits)
     unit_lower, unit_upper = exp_bounds(scale.denominator, scale.numerator, bits)
-    return (tail_lower << bits) // (one + unit_upper), min(
-        (tail_upper << bits) // (one + unit_lower) + 1, one
+    return (tail_lower << bits) // (whole + unit_upper), min(
+        (tail_upper << bits) // (whole + unit_lower) + 1, whole
     )
 
 
@@ -212,14 +212,14 @@ def _by_series(side: Context, x: Fraction) -> Decimal:
     Both sides solve R' = xR - 1 and are √(π/2) at 0. All terms t_n are positive. Their ratio is
     x²/(2n+3); once it is below 1/2 for all that follow, what comes after t_n is less than t_n.
     """
-    other, n = _OPPOSITE[side], 0
-    square, term = quotient(other, x * x), quotient(other, x)
+    opposite, n = _OPPOSITE[side], 0
+    square, term = quotient(opposite, x * x), quotient(opposite, x)
     total = term
     while term > _LEAST_TERM or square > n + 1:
         n += 1
-        term = other.divide(other.multiply(term, square), 2 * n + 1)
-        total = other.add(total, term)
-    if other is UP:
+        term = opposite.divide(opposite.multiply(term, square), 2 * n + 1)
+        total = opposite.add(total, term)
+    if opposite is UP:
         total = UP.add(total, term)
     doubled = side.multiply(exp(side, x * x / 2), _ROOT_OF_TWO_PI[side])
     return side.subtract(side.divide(doubled, 2), total)

@@ -26,7 +26,7 @@ from fim_private.display import JsonObject
 from fim_private.dp.accountant import Reach, Sums, cost_of_group, smallest_cost, sums_of
 from fim_private.dp.arguments import short
 from fim_private.dp.cautions import cautions
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, most_in_words, rounded_down
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
@@ -191,6 +191,12 @@ class Left:
         """The sign and the amount of what is left besides delta."""
         return ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
 
+    @property
+    def in_words(self) -> str:
+        """What it is, rounded down, such as "ε = 1, δ = 1e-06"."""
+        sign, loss = self.loss
+        return f"{sign} = {most_in_words(loss)}, δ = {most_in_words(self.delta)}"
+
     def to_dict(self) -> dict[str, float]:
         """Return plain values, rounded down to floats: they claim no more than there is."""
         return {
@@ -215,9 +221,8 @@ class Charged:
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in the JSON of a release."""
-        values = vars(self) | {"left": self.left.to_dict()}
-        if self.spent is not None:
-            values["spent"] = self.spent.to_dict()
+        spent = None if self.spent is None else self.spent.to_dict()
+        values = vars(self) | {"left": self.left.to_dict(), "spent": spent}
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -315,11 +320,8 @@ def begin(
     recorded["unit"] = protected
     if rho is None:
         rho = cost.epsilon**2 / 2
-    zcdp = ZcdpCost(rho, cost.delta)
-    charge = Charge(
-        command, dataset, protected, str(exact_neighbors(neighbors)), cost, zcdp, recorded
-    )
-    account.charge(charge)
+    relation, zcdp = str(exact_neighbors(neighbors)), ZcdpCost(rho, cost.delta)
+    account.charge(Charge(command, dataset, protected, relation, cost, zcdp, recorded))
     return randomness
 
 

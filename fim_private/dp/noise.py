@@ -123,9 +123,9 @@ def distinct_integers(bound: int, size: int, randomness: Randomness) -> list[int
     moved: dict[int, int] = {}  # Fisher and Yates's shuffle, as far as it is looked at
     drawn = []
     for place in range(size):
-        other = place + randomness.below(bound - place)
-        drawn.append(moved.get(other, other))
-        moved[other] = moved.get(place, place)
+        swapped = place + randomness.below(bound - place)
+        drawn.append(moved.get(swapped, swapped))
+        moved[swapped] = moved.get(place, place)
     return drawn
 
 
@@ -169,16 +169,16 @@ def bernoulli_exp(exponent: Rational, size: int, randomness: Randomness) -> Flag
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS
     Algorithm 1).
     """
-    whole, rest = divmod(Fraction(exponent), 1)
+    whole, fraction = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
     while whole and alive.size:
         alive = alive[_bernoulli_exp_below_one(np.ones_like(alive), 1, randomness)]
         whole -= 1
     numerators: Integers = np.full(
-        alive.size, rest.numerator, dtype=_integer_type(rest.denominator)
+        alive.size, fraction.numerator, dtype=_integer_type(fraction.denominator)
     )
     heads = np.zeros(size, dtype=bool)
-    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness)
+    heads[alive] = _bernoulli_exp_below_one(numerators, fraction.denominator, randomness)
     return heads
 
 
@@ -427,10 +427,10 @@ def _accepted(sigma2: Fraction, size: int, randomness: Randomness) -> Integers:
     """
     words = randomness.words(size, 8)
     more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
-    parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
+    quarters, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
     negative, digits = upper >> _DIGITS, upper & ((1 << _DIGITS) - 1)
     table = _histogram()
-    cells, first = table.cells[parts[:, 0]], parts[:, 1]
+    cells, first = table.cells[quarters[:, 0]], quarters[:, 1]
     certain = first < table.certain[cells]
     # |Z| = h 2^-31 (place + [0, 1)): exact in a double.
     place = cells * 2.0**_DIGITS + digits
@@ -466,8 +466,8 @@ def _rounded(place: Floats, more: Integers | None, sigma2: Fraction) -> tuple[Fl
     length = unit if more is None else 0.0
     product = (place if more is None else place + more * 2.0**-_MORE_DIGITS) * unit
     rounded = np.floor(product + 0.5)
-    rest = product - rounded
-    return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
+    beyond = product - rounded
+    return rounded, (beyond > margin - 0.5) & (beyond < 0.5 - length - 2 * margin)
 
 
 def _keeps(cells: Integers, first: Integers, place: Floats) -> tuple[Flags, Flags]:

@@ -15,7 +15,7 @@ from typing import Self
 from fim_private.display import JsonObject
 from fim_private.dp.accountant import COSTS, SUMS, Reach, Sums
 from fim_private.dp.charge import Charge, Span, reach_of
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
@@ -52,6 +52,7 @@ def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
     return {name: str(Fraction(value.numerator, value.denominator)) for name, value in sums.items()}
 
 
+@lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
 def read(text: object) -> Fraction:
     """Return the number that `sums_written` wrote. Raises ValueError for anything else."""
     if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1:
@@ -197,11 +198,9 @@ class Entry(Charge):
     previous: str
 
     @property
-    def costs(self) -> dict[str, Exact]:
+    def costs(self) -> Sums:
         """What it costs, by the names of COSTS."""
-        cost, zcdp = self.cost, self.zcdp
-        amounts = (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta)
-        return dict(zip(COSTS, amounts, strict=True))
+        return {name: self.sums[name] for name in COSTS}
 
     @cached_property
     def reach(self) -> Reach | None:
@@ -215,11 +214,12 @@ class Entry(Charge):
         plain = {name: vars(self)[name] for name in _PLAIN}
         return _canonical(plain | sums_written(self.costs) | self._later)
 
-    def asks_as(self, later: Self) -> bool:
-        """Whether both are of the same request: of the same units and period, with the same
-        parameters and cost.
+    @property
+    def request(self) -> Self:
+        """The entry without its place in the chain: the same for the same units and period, with
+        the same parameters and cost.
         """
-        return later == replace(self, number=later.number, time=later.time, previous=later.previous)
+        return replace(self, number=0, time="", previous="")
 
     @property
     def _later(self) -> JsonObject:
@@ -244,8 +244,8 @@ class Entry(Charge):
     def read(cls, text: str) -> Self:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
-        amounts = [record.pop(name) for name in COSTS]
-        cost, zcdp = _costs(*amounts, normal=record.pop("normal", False))
+        epsilon, delta, rho, zcdp_delta = (read(record.pop(name)) for name in COSTS)
+        zcdp = ZcdpCost(rho, zcdp_delta, normal=record.pop("normal", False))
         if "unit_columns" in record:
             record["unit_columns"] = tuple(record["unit_columns"])
         if "span" in record:
@@ -253,7 +253,7 @@ class Entry(Charge):
             record["span"] = Span(**span | {"baskets": tuple(span["baskets"])})
         if "of_user" in record:
             record["of_user"] = {name: read(record["of_user"][name]) for name in SUMS}
-        entry = cls(**record, cost=cost, zcdp=zcdp)
+        entry = cls(**record, cost=PrivacyCost(epsilon, delta), zcdp=zcdp)
         _ = entry.reach  # raises for no period
         if entry.hash != hashed(text):
             raise ValueError("no entry of a ledger")
@@ -264,14 +264,6 @@ class Entry(Charge):
         plain = {name: vars(self)[name] for name in ("number", "time", "command", "parameters")}
         costs = {name: float(value) for name, value in self.costs.items()}
         return {**plain, **self._later, **costs, "exact": sums_written(self.costs)}
-
-
-@lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
-def _costs(
-    epsilon: str, delta: str, rho: str, zcdp_delta: str, *, normal: bool
-) -> tuple[PrivacyCost, ZcdpCost]:
-    zcdp = ZcdpCost(read(rho), read(zcdp_delta), normal=normal)
-    return PrivacyCost(read(epsilon), read(delta)), zcdp
 
 
 def verified_chain(

@@ -62,11 +62,11 @@ class FileBook(Book):
         (self.terms,) = connection.execute("SELECT record FROM terms").fetchone() or ("",)
         self.form = _value(connection, "PRAGMA user_version")
 
-    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str, str]]:
-        """Return period and record of the entries of some periods, as Book says."""
+    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str]]:
+        """Return the records of the entries of some periods, as Book says."""
         return self._connection.execute(
-            "SELECT json_extract(record, '$.span.period') AS period, record FROM entries "
-            "WHERE period IN (SELECT value FROM json_each(?)) ORDER BY number",
+            "SELECT record FROM entries WHERE json_extract(record, '$.span.period') "
+            "IN (SELECT value FROM json_each(?)) ORDER BY number",
             (json.dumps([*periods]),),
         )
 
@@ -89,7 +89,8 @@ class FileBook(Book):
         self._connection.execute("DELETE FROM terms")
         self.begin(terms)
 
-    def _rows(self, first: int, last: int) -> Iterator[Row]:
+    def rows(self, first: int, last: int) -> Iterator[Row]:
+        """Return the entries with these numbers, as Book says."""
         return self._connection.execute(
             "SELECT number, record, hash FROM entries WHERE number BETWEEN ? AND ? ORDER BY number",
             (first, last),
@@ -105,15 +106,10 @@ class FilePlace(Place):
 
     path: Path
 
-    @property
-    def label(self) -> str:
-        """Its name in its folder."""
-        return self.path.name
-
     def beside(self, number: int) -> "FilePlace":
         """Return the place with a number behind its name."""
         path = self.path.with_name(f"{self.path.name}.{number}")
-        return FilePlace(str(path), path)
+        return FilePlace(str(path), path.name, path)
 
     def exists(self) -> bool:
         """Return whether there is a file."""

@@ -24,7 +24,6 @@ from fim_private.ledger.chain import (
     Composition,
     Entry,
     Terms,
-    hashed,
     read,
     sums_written,
     verified_chain,
@@ -227,7 +226,7 @@ class Ledger:
     @property
     def left(self) -> Left:
         """What is left now, exactly."""
-        return self._balance().left
+        return self._balance().at().left
 
     @property
     def privacy_unit(self) -> str | None:
@@ -261,7 +260,7 @@ class Ledger:
         self._known = after
         self._remember()
         last = entries[-1]
-        left = after.left_at(last.reach)
+        left = after.at(last.reach).left
         period = None if last.reach is None else last.period
         self.charged = Charged(last.dataset, last.number, left, period, after.together)
         return self.charged
@@ -277,9 +276,8 @@ class Ledger:
             )
         entries = []
         for charge in charges:
-            values = vars(charge) | {"neighbors": str(charge.neighbors)}
             last = before.seen
-            entry = Entry(number=last.entries + 1, time=_now(), previous=last.hash, **values)
+            entry = Entry(number=last.entries + 1, time=_now(), previous=last.hash, **vars(charge))
             before.check(entry, allow_other_unit=self._allow_other_unit)
             before = before.after([entry])
             entries.append(entry)
@@ -289,17 +287,14 @@ class Ledger:
 
     def _check_new(self, entries: Sequence[Entry], book: Book) -> None:
         """Raise LedgerError if the same was asked before for the same period."""
-        by_period: dict[str, list[Entry]] = {}
-        for entry in entries:
-            if entry.period is not None:
-                by_period.setdefault(entry.period, []).append(entry)
-        for period, record in book.of_periods(by_period):
+        requests = [entry.request for entry in entries]
+        for (record,) in book.of_periods({entry.period for entry in entries if entry.period}):
             before = Entry.read(record)
-            if any(before.asks_as(entry) for entry in by_period[period]):
+            if before.request in requests:
                 raise LedgerError(
-                    f"{shown(self.name)} was charged for the same request and {period} before: "
-                    f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
-                    f"again with {parameter('again')}"
+                    f"{shown(self.name)} was charged for the same request and {before.period} "
+                    f"before: entry {before.number:,} of {before.time[:10]}; use that release, or "
+                    f"spend again with {parameter('again')}"
                 )
 
     def _opened(self, *, writes: bool = False) -> AbstractContextManager[Book]:
@@ -345,8 +340,8 @@ class Ledger:
             seen, first = nothing, None
             if not verify:
                 seen = max(notes, key=lambda note: note.entries)
-            if seen.entries:
-                first = Entry.read(str(book.entry(1)[0]))
+            for _, record, _ in book.rows(1, min(seen.entries, 1)):
+                first = Entry.read(record)
             rows = book.entries(after=seen.entries)
             before = Statement(self.name, terms, seen, first, form=book.form)
             self._known = before.after(verified_chain(rows, seen.entries, seen.hash))
@@ -361,15 +356,10 @@ class Ledger:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was
         seen.
         """
-
-        def is_there(number: int, hash: str) -> bool:
-            if not number:
-                return hash == terms.hash
-            record, stored = book.entry(number)
-            return hashed(str(record)) == stored == hash
-
-        same_first = seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
-        if not same_first or not is_there(seen.entries, seen.hash):
+        is_same = seen.terms == terms.hash
+        if seen.entries:
+            is_same &= book.holds(1, seen.first) and book.holds(seen.entries, seen.hash)
+        if not is_same:
             raise LedgerError(
                 f"{shown(self.name)} is not what it was when it was last used here "
                 f"({seen.entries:,} entries). An "
@@ -410,12 +400,13 @@ def _place(path: FilePath) -> Place:
     if re.match("postgres(ql)?://", name):
         return TablePlace.of(name)
     try:
-        return FilePlace(name, Path(name).expanduser().resolve())
+        path = Path(name).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):
         raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
             "such a name; name another"
         ) from None
+    return FilePlace(name, path.name, path)
 
 
 def _chosen(composition: str | None, delta: Fraction, rho: object) -> Composition:
@@ -438,28 +429,26 @@ def _with_limits(terms: Terms, budget: PrivacyBudget) -> Terms:
     One composition alone has all of δ: half is for revealing what only one unit has, and the rest
     converts ρ (docs/privacy.md, Theorem 18).
     """
-    delta = budget.delta
+    names_delta = budget.delta / 2
+    epsilon = Fraction(budget.cost(names_delta, normal=False).epsilon)
+    terms = replace(terms, epsilon=epsilon)
     if terms.composition is Composition.BASIC:
-        return replace(terms, epsilon=budget.loss)
+        return terms
     if terms.composition is Composition.ANY:
         # The parts of δ add up to all of it (docs/privacy.md, Theorem 31). What names items is the
         # same for two of the compositions.
-        tenth = delta / 10
+        tenth = budget.delta / 10
         return replace(
             terms,
-            epsilon=budget.loss,
-            rho=zcdp_rho(budget.loss, tenth),
+            rho=zcdp_rho(epsilon, tenth),
             zcdp_delta=4 * tenth,
             basic_delta=3 * tenth,
-            gaussian_rho=gdp_mu(budget.loss, 2 * tenth) ** 2 / 2,
+            gaussian_rho=gdp_mu(epsilon, 2 * tenth) ** 2 / 2,
         )
-    names_delta = delta / 2
     terms = replace(terms, zcdp_delta=names_delta)
     if terms.composition is Composition.GAUSSIAN:
-        gaussian_rho = budget.mu_squared_for_steps(names_delta) / 2
-        return replace(terms, epsilon=budget.loss, gaussian_rho=gaussian_rho)
-    epsilon = budget.cost(names_delta, normal=False).epsilon
-    return replace(terms, epsilon=Fraction(epsilon), rho=budget.rho_for_steps(names_delta))
+        return replace(terms, gaussian_rho=budget.mu_squared_for_steps(names_delta) / 2)
+    return replace(terms, rho=budget.rho_for_steps(names_delta))
 
 
 def _check_choices(
@@ -512,8 +501,8 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     earlier = before.terms.renewed or {}
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
-        return sums_written(before.spent)
-    sums = both({name: read(earlier.get(name, "1")) for name in SUMS}, before.spent)
+        return sums_written(before.at().spent)
+    sums = both({name: read(earlier.get(name, "1")) for name in SUMS}, before.at().spent)
     return {**sums_written(sums), "ledgers": str(1 + int(earlier.get("ledgers", "1")))}
 
 

@@ -7,7 +7,7 @@ the server is quoted, since it may quote a password.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -101,16 +101,15 @@ class _TableBook(Book):
             rows: list[_Values] = cursor.fetchall()
             return rows
 
-    def of_periods(self, periods: Iterable[str]) -> Iterable[tuple[str, str]]:
-        """Return period and record of the entries of some periods, as Book says."""
-        rows = self.query(
-            "SELECT period, record FROM (SELECT number, record, record::json #>> '{span,period}' "
-            "AS period FROM fim_private.entries WHERE ledger = $1) AS spans "
-            "WHERE period IN (SELECT json_array_elements_text($2::json)) ORDER BY number",
+    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str]]:
+        """Return the records of the entries of some periods, as Book says."""
+        return self.query(
+            "SELECT record FROM fim_private.entries WHERE ledger = $1 AND "
+            "record::json #>> '{span,period}' IN (SELECT json_array_elements_text($2::json)) "
+            "ORDER BY number",
             self._id,
             json.dumps([*periods]),
         )
-        return [(period, record) for period, record in rows]
 
     def begin(self, terms: Terms) -> None:
         """Write down the terms."""
@@ -132,7 +131,8 @@ class _TableBook(Book):
         self.query("UPDATE fim_private.ledgers SET name = $1 WHERE id = $2", aside.label, self._id)
         self.begin(terms)
 
-    def _rows(self, first: int, last: int) -> Iterator[Row]:
+    def rows(self, first: int, last: int) -> Iterator[Row]:
+        """Return the entries with these numbers, as Book says."""
         yield from self.query(
             "SELECT number, record, hash FROM fim_private.entries "
             "WHERE ledger = $1 AND number BETWEEN $2 AND $3 ORDER BY number",
@@ -149,34 +149,25 @@ class _TableBook(Book):
 
 @dataclass(frozen=True)
 class TablePlace(Place):
-    """Where a ledger is in PostgreSQL, or may be.
-
-    address: of the database, with its secrets. ledger: its name there.
-    """
+    """Where a ledger is in PostgreSQL, or may be. address: of the database, with its secrets."""
 
     address: str = field(repr=False)
-    ledger: str
 
     @classmethod
     def of(cls, text: str) -> Self:
         """Return the place that postgresql://host/database#name names. Raises LedgerError."""
-        address, mark, ledger = text.rpartition("#")
-        if not mark or not re.fullmatch(_NAME, ledger):
+        address, mark, label = text.rpartition("#")
+        if not mark or not re.fullmatch(_NAME, label):
             raise NoLedgerError(
                 f"the ledger {shown(shown_source(text))} needs a name behind its database, of "
                 "letters, digits, points, - and _, as in postgresql://host/shop#sales"
             )
         database, _, _ = shown_source(address).partition("?")
-        return cls(f"{database}#{ledger}", address, ledger)
-
-    @property
-    def label(self) -> str:
-        """Its name in the database."""
-        return self.ledger
+        return cls(f"{database}#{label}", label, address)
 
     def beside(self, number: int) -> "TablePlace":
         """Return the place in the same database with a number behind its name."""
-        return self.of(f"{self.address}#{self.ledger}.{number}")
+        return self.of(f"{self.address}#{self.label}.{number}")
 
     def exists(self) -> bool:
         """Return whether the database has a ledger of that name."""
@@ -226,7 +217,7 @@ class TablePlace(Place):
             raise LedgerError(str(error)) from None
         try:
             with closing(connection):
-                book = _TableBook(connection, self.ledger)
+                book = _TableBook(connection, self.label)
                 book.query(begin)
                 book.query(_SETTINGS, f"{PATIENCE * 1000:.0f}")
                 number = None

@@ -33,7 +33,7 @@ from fim_private.errors import LedgerError, parameter, shown
 from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms, read
 from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
 from fim_private.ledger.witness import LastSeen
-from fim_private.periods import Period, first_day, in_words, is_of_weeks, period_at, plain_promise
+from fim_private.periods import Period, in_words, is_of_weeks, plain_promise
 
 _NOTHING = Fraction(0)
 _COMPOSED = {
@@ -49,6 +49,65 @@ _ALIKE = {
     "query": "every query keeps as well",
     "segments": "counts in the same segments",
 }
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What is spent of some units, and what is left.
+
+    Attributes:
+        spent: The most that was spent of any one of them, by the names of `accountant.SUMS`.
+        limits: What that may be, under each composition that may allow a release.
+        is_closed: Whether no composition holds any more, as the ledger was renewed.
+    """
+
+    spent: Sums
+    limits: Mapping[Composition, Sums]
+    is_closed: bool
+
+    @property
+    def room(self) -> dict[Composition, Sums]:
+        """How much of its sums is left under each composition that still holds.
+
+        One whose limit was exceeded holds no more, also for a release that would add nothing to
+        that sum (docs/privacy.md, Theorem 31).
+        """
+        room: dict[Composition, Sums] = {}
+        for composition, limit in self.limits.items():
+            left = {name: most - self.spent[name] for name, most in limit.items()}
+            if not self.is_closed and min(left.values()) >= 0:
+                room[composition] = left
+        return room
+
+    def times_left(self, cost: Sums) -> dict[Composition, Fraction]:
+        """Return how many times a cost fits in under each composition that still holds."""
+        return {name: times_fitting(left, cost) for name, left in self.room.items()}
+
+    @property
+    def roomiest(self) -> tuple[Composition, Fraction]:
+        """The composition of whose limit the largest share is left, and that share."""
+        shares = dict.fromkeys(self.limits, _NOTHING)
+        for composition, left in self.room.items():
+            shares[composition] = times_fitting(left, self.limits[composition])
+        return max(shares.items(), key=lambda share: share[1])
+
+    @property
+    def left(self) -> Left:
+        """What is left under the composition with the largest share left."""
+        composition, _ = self.roomiest
+        return self.left_under(composition)
+
+    def left_under(self, composition: Composition) -> Left:
+        """Return what is left under one composition; nothing if it holds no more.
+
+        A release that is known by ε alone is not for Gaussian privacy: its ε is that of zCDP.
+        """
+        room = self.room
+        left = room.get(composition, NO_SUMS)
+        if composition is Composition.BASIC:
+            return Left(left["epsilon"], left["delta"])
+        epsilon = root_below(2 * room.get(Composition.ZCDP, NO_SUMS)["rho"])
+        return Left(epsilon, left["zcdp_delta"], left["rho"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,22 +145,17 @@ class Statement(Tabular):
         """Why it takes no charges, in words; nothing where it does."""
         return CLOSED_FORMS.get(self.form, "")
 
-    @property
-    def spent(self) -> Sums:
-        """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
-        return most_spent(self.seen.spent)
+    def at(self, reach: Reach | None = None) -> Balance:
+        """Return what is spent and left of the units that this reaches; None: of those with the
+        most spent.
+        """
+        spent = most_spent(self.seen.spent, reach)
+        return Balance(spent, self.terms.limits, self.form == CLOSED)
 
     @property
     def together(self) -> PrivacyCost:
         """The (ε, δ) that all releases so far spend of any one unit, at the δ of the terms."""
-        return self.spent_at()
-
-    def spent_at(self, at: Reach | None = None) -> PrivacyCost:
-        """Return the (ε, δ) that is spent of any one unit, at the δ of the terms.
-
-        at: of the units that this reaches; None for those with the most spent.
-        """
-        return smallest_cost(most_spent(self.seen.spent, at), self.terms.delta)
+        return smallest_cost(self.at().spent, self.terms.delta)
 
     @property
     def spent_of_user(self) -> PrivacyCost:
@@ -114,48 +168,6 @@ class Statement(Tabular):
     def promise(self) -> Terms:
         """The terms, with what they leave open as the first entry decided it."""
         return self.terms if self.first is None else self.terms.filled_from(self.first)
-
-    def room(self, at: Reach | None = None) -> dict[Composition, Sums]:
-        """Return how much of its sums is left under each composition that still holds.
-
-        One whose limit was exceeded holds no more, also for a release that would add nothing to
-        that sum (docs/privacy.md, Theorem 31). Once the ledger was renewed, none does.
-
-        at: what is left of the units that this reaches; None for those with the most spent.
-        """
-        if self.form == CLOSED:
-            return {}
-        spent = most_spent(self.seen.spent, at)
-        room: dict[Composition, Sums] = {}
-        for composition, limit in self.terms.limits.items():
-            left = {name: most - spent[name] for name, most in limit.items()}
-            if min(left.values()) >= 0:
-                room[composition] = left
-        return room
-
-    def roomiest(self, at: Reach | None = None) -> tuple[Composition, Fraction]:
-        """Return the composition of whose limit the largest share is left, and that share.
-
-        at: as in `room`.
-        """
-        limits = self.terms.limits
-        shares = dict.fromkeys(limits, _NOTHING)
-        for composition, left in self.room(at).items():
-            shares[composition] = times_fitting(left, limits[composition])
-        return max(shares.items(), key=lambda share: share[1])
-
-    def left_at(self, at: Reach | None = None) -> Left:
-        """Return what is left under the composition with the largest share left.
-
-        at: as in `room`.
-        """
-        composition, _ = self.roomiest(at)
-        return left_of(composition, self.room(at))
-
-    @property
-    def left(self) -> Left:
-        """What is left of the units with the most spent."""
-        return self.left_at()
 
     @property
     def periods(self) -> list[tuple[str, str, Reach]]:
@@ -177,15 +189,11 @@ class Statement(Tabular):
         if per is None:
             return [(name, reach) for name, _, reach in self.periods]
         units = {
-            (partition, number)
+            (unit.name, (partition, unit.first, unit.last))
             for _, _, (partition, first, last) in self.periods
-            for number in Period("", first, last, per).stretches(per)
+            for unit in Period("", first, last, per).within(per)
         }
-        stretches = []
-        for partition, number in sorted(units, key=lambda unit: unit[1]):
-            period = period_at(per, first_day(per, number))
-            stretches.append((period.name, (partition, period.first, period.last)))
-        return stretches
+        return sorted(units, key=lambda unit: unit[1][1:])
 
     def more_like_last(self, at: Reach | None = None) -> int | None:
         """Return how many more releases like the last fit; None before the first.
@@ -197,17 +205,10 @@ class Statement(Tabular):
         reaches: list[Reach | None] = [at]
         if at is None and self.periods:
             reaches = [reach for _, _, reach in self.periods]
-        return min(max(self.more_under(reach).values()) for reach in reaches)
-
-    def more_under(self, at: Reach | None = None) -> dict[Composition, int]:
-        """Return how many more releases like the last fit under each composition.
-
-        at: as in `room`.
-        """
-        last, more = self.entries[-1].sums, dict.fromkeys(self.terms.limits, 0)
-        for composition, left in self.room(at).items():
-            more[composition] = int(times_fitting(left, last))
-        return more
+        last = self.entries[-1].sums
+        return min(
+            int(max(self.at(reach).times_left(last).values(), default=0)) for reach in reaches
+        )
 
     @property
     def outlook(self) -> str | None:
@@ -225,17 +226,13 @@ class Statement(Tabular):
         """What else is to be said of it, in sentences."""
         if self.terms.renewed is not None:
             yield _renewal_in_words(self.terms.renewed, self.terms.delta)
-        per = self.terms.per
         if not self.entries:
             return
-        who = f"one {self.promise.privacy_unit}"
-        if per is not None:
-            who = f"what one user buys in one {in_words(per)}"
         yield (
-            f"So far {self.together.in_words} is spent of {who}, if these releases were planned "
-            "beforehand."
+            f"So far {self.together.in_words} is spent of {self._who}, if these releases were "
+            "planned beforehand."
         )
-        if per is not None:
+        if self.terms.per is not None:
             periods = "all of these periods"
             if any(entry.period is None for entry in self.entries):
                 periods += ", or in a year where an entry has none,"
@@ -270,7 +267,7 @@ class Statement(Tabular):
         if promise.neighbors not in (None, charge.neighbors):
             return (
                 f"is for {parameter('neighbors')} {promise.neighbors!r}, and this release is for "
-                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {promise.neighbors!r}, "
+                f"{charge.neighbors!r}; give {parameter('neighbors')} {promise.neighbors!r}, "
                 f"or another ledger"
             )
         if self.terms.composition is Composition.GAUSSIAN and not charge.zcdp.normal:
@@ -317,17 +314,17 @@ class Statement(Tabular):
 
     def _check_limit(self, charge: Entry) -> None:
         """Raise LedgerError for a release that costs more than is left."""
-        room, cost = self.room(charge.reach), charge.sums
-        times = {name: times_fitting(left, cost) for name, left in room.items()}
+        balance, cost = self.at(charge.reach), charge.sums
+        times = balance.times_left(cost)
         if max(times.values(), default=_NOTHING) >= 1:
             return
         where = ""
         if charge.reach is not None:
             where = f" in {charge.period}"
         # The composition that comes nearest to allowing it; one that has ended comes last.
-        nearest = max(self.terms.limits, key=lambda name: times.get(name, -1))
-        loss, delta, *_ = self.terms.limits[nearest]
-        left = room.get(nearest, NO_SUMS)
+        nearest = max(balance.limits, key=lambda name: times.get(name, -1))
+        loss, delta, *_ = balance.limits[nearest]
+        left = balance.room.get(nearest, NO_SUMS)
         remaining = "nothing is left"
         advice = f"no more can be released of this data{where}"
         if left[loss]:
@@ -369,39 +366,48 @@ class Statement(Tabular):
             who += f" of one {in_words(self.terms.per)}"
         if self.seen.unit_columns is not None:
             who += f" (named by {_listed(self.seen.unit_columns)})"
-        parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
-        alike = " and ".join(words for name, words in _ALIKE.items() if name in parameters)
-        if relation == Neighbors.REPLACE_ONE and alike:
-            relation += f": replacing it by any other that {alike}"
-        if "items_are_public" in parameters:
-            relation += ", among data with the same list of items"
-        sentence = f"It is about {who}, under {relation}."
+        sentence = f"It is about {who}, under {relation}{self._in_common(relation)}."
         per = self.terms.per
         if per is not None and is_of_weeks(per):
             sentence += f" A week belongs to the {in_words(per)} of its Thursday."
         return sentence
 
+    def _in_common(self, relation: str) -> str:
+        """Return what neighbours have in common under a relation, to end a clause with."""
+        in_common = ""
+        parameters = {*chain.from_iterable(entry.parameters for entry in self.entries)}
+        alike = " and ".join(words for name, words in _ALIKE.items() if name in parameters)
+        if relation == Neighbors.REPLACE_ONE and alike:
+            in_common = f": replacing it by any other that {alike}"
+        if "items_are_public" in parameters:
+            in_common += ", among data with the same list of items"
+        return in_common
+
     @property
     def repeatable(self) -> str:
         """What all releases together promise, in a sentence that a person can repeat."""
-        terms = self.terms
-        who = f"one {self.promise.privacy_unit or 'basket or user'}"
-        if terms.per is not None:
-            who = f"what one user buys in one {in_words(terms.per)}"
-        growth = growth_bound(terms.epsilon)
-        factor = f"e^{least_in_words(terms.epsilon)}"
+        epsilon, delta = map(least_in_words, (self.terms.epsilon, self.terms.delta))
+        growth = growth_bound(self.terms.epsilon)
+        factor = f"e^{epsilon}"
         if growth is not None:
             factor = rounded_up(growth, 3)
         return (
-            f"In other words: {who} changes the probability of whatever all releases say together "
-            f"by a factor of at most {factor}, up to an added {least_in_words(terms.delta)}."
+            f"In other words: {self._who} changes the probability of whatever all releases say "
+            f"together by a factor of at most {factor}, up to an added {delta}."
         )
+
+    @property
+    def _who(self) -> str:
+        """Whose purchases are protected together, in words."""
+        if self.terms.per is None:
+            return f"one {self.promise.privacy_unit or 'basket or user'}"
+        return f"what one user buys in one {in_words(self.terms.per)}"
 
     def to_dict(self) -> JsonObject:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
         up.
         """
-        room, of_user = self.room(), None
+        balance, of_user = self.at(), None
         if self.terms.per is not None:
             of_user = self.spent_of_user.to_dict()
         return {
@@ -413,8 +419,8 @@ class Statement(Tabular):
             "protected": self.protected,
             "composition": str(self.terms.composition),
             "limit": {name: rounded_down(value) for name, value in self.terms.amounts.items()},
-            "spent": _rounded_up(self.spent),
-            "left": {str(name): left_of(name, room).to_dict() for name in self.terms.limits},
+            "spent": _rounded_up(balance.spent),
+            "left": {str(name): balance.left_under(name).to_dict() for name in balance.limits},
             "together": self.together.to_dict(),
             "of_user": of_user,
             "per": None,
@@ -424,8 +430,8 @@ class Statement(Tabular):
                 {
                     "period": period,
                     "time": column,
-                    "spent": _rounded_up(most_spent(self.seen.spent, reach)),
-                    "left": self.left_at(reach).to_dict(),
+                    "spent": _rounded_up(self.at(reach).spent),
+                    "left": self.at(reach).left.to_dict(),
                     "more_like_last": self.more_like_last(reach),
                 }
                 for period, column, reach in self.periods
@@ -449,14 +455,8 @@ class Statement(Tabular):
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""
-        left = self.left
-        sign, loss = left.loss
-        notes = [
-            f"Left: {sign} = {most_in_words(loss)}, δ = {most_in_words(left.delta)}.",
-            self.protected,
-            self.repeatable,
-        ]
-        notes += self.notes
+        left = f"Left: {self.at().left.in_words}."
+        notes = [left, self.protected, self.repeatable, *self.notes]
         if self.outlook is not None:
             notes.append(self.outlook)
         rows = [*self.rows_of(self.entries)]
@@ -464,18 +464,6 @@ class Statement(Tabular):
 
     def __repr__(self) -> str:
         return self.table().text()
-
-
-def left_of(composition: Composition, room: Mapping[Composition, Sums]) -> Left:
-    """Return what is left under one composition; nothing if it holds no more.
-
-    A release that is known by ε alone is not for Gaussian privacy: its ε is that of zCDP.
-    """
-    left = room.get(composition, NO_SUMS)
-    if composition is Composition.BASIC:
-        return Left(left["epsilon"], left["delta"])
-    epsilon = root_below(2 * room.get(Composition.ZCDP, NO_SUMS)["rho"])
-    return Left(epsilon, left["zcdp_delta"], left["rho"])
 
 
 def _rounded_up(sums: Sums) -> dict[str, float]:

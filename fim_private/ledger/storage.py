@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from fim_private.errors import LedgerError, shown
-from fim_private.ledger.chain import Terms
+from fim_private.ledger.chain import Terms, hashed
 
 # Number, record and hash of an entry.
 Row = tuple[int, str, str]
@@ -43,19 +43,17 @@ class Book(ABC):
     @property
     def starts_whole(self) -> bool:
         """Whether nothing stands before the first entry: it would be outside of the chain."""
-        return next(self._rows(_LEAST, 0), None) is None
+        return next(self.rows(_LEAST, 0), None) is None
 
     def entries(self, after: int = 0) -> Iterator[Row]:
         """Return the entries after a number, in order, as they are read."""
-        return self._rows(after + 1, _MOST)
+        return self.rows(after + 1, _MOST)
 
-    def entry(self, number: int) -> tuple[str | None, str | None]:
-        """Return record and hash of one entry; two times None where there is none of that
-        number.
-        """
-        for _, record, hash in self._rows(number, number):
-            return record, hash
-        return None, None
+    def holds(self, number: int, hash: str) -> bool:
+        """Return whether there is an entry of that number with this hash, and it is whole."""
+        return any(
+            hashed(str(record)) == stored == hash for _, record, stored in self.rows(number, number)
+        )
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write more entries, and read them back. Raises LedgerError where the ledger does not hold
@@ -77,9 +75,9 @@ class Book(ABC):
         self.mark(form)
 
     @abstractmethod
-    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str, str]]:
-        """Return period and record of the entries of some periods, in order: in one pass, however
-        many periods there are.
+    def of_periods(self, periods: Collection[str]) -> Iterable[tuple[str]]:
+        """Return the records of the entries of some periods, in order: in one pass, however many
+        periods there are.
         """
 
     @abstractmethod
@@ -97,7 +95,7 @@ class Book(ABC):
         """
 
     @abstractmethod
-    def _rows(self, first: int, last: int) -> Iterator[Row]:
+    def rows(self, first: int, last: int) -> Iterator[Row]:
         """Return the entries with these numbers, in order."""
 
     @abstractmethod
@@ -107,14 +105,15 @@ class Book(ABC):
 
 @dataclass(frozen=True)
 class Place(ABC):
-    """Where a ledger is, or may be. name: as messages show it."""
+    """Where a ledger is, or may be.
+
+    Attributes:
+        name: As messages show it.
+        label: Its name among the ledgers beside it.
+    """
 
     name: str
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Its name among the ledgers beside it."""
+    label: str
 
     @abstractmethod
     def beside(self, number: int) -> "Place":

@@ -1,9 +1,10 @@
-"""The protocol of a mechanism, its public parameters, and code that the mechanisms share."""
+"""What a mechanism is, its public parameters, and code that the mechanisms share."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol, Self, runtime_checkable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,47 +95,6 @@ class OutcomeDistribution:
     abstain: float
 
 
-@runtime_checkable
-class Mechanism(Protocol):
-    """A selection mechanism: a frozen dataclass of parameters, which never sees an itemset.
-
-    A class may also have max_itemsets, Δ: the most itemsets that one unit supports, or None where
-    the guarantee does not rest on it. It may have max_rank: the public rank beyond which it does
-    not look. Parameters out of range raise ParameterError.
-
-    Attributes:
-        epsilon: The ε of the guarantee, 1e-9 to 1e9. A float stands for what its digits say.
-        delta: The δ of the guarantee, 1e-300 up to below 1, or 0 for pure privacy.
-        neighbors: The neighbour relation of the guarantee.
-    """
-
-    @property
-    def epsilon(self) -> Number: ...  # noqa: D102
-    @property
-    def delta(self) -> Number: ...  # noqa: D102
-    @property
-    def neighbors(self) -> str: ...  # noqa: D102
-    @property
-    def cost(self) -> PrivacyCost:
-        """The (epsilon, delta) that one call of select spends, known without data."""
-        ...
-
-    def __hash__(self) -> int: ...  # mechanisms are keys of caches
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, or abstain, with exactly the probabilities of `distribution`.
-
-        Raises ParameterError for a spectrum on which the mechanism cannot run.
-        """
-        ...
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the distribution of `select`, exact up to floating point.
-
-        Raises ParameterError also if it is too large.
-        """
-        ...
-
-
 def exponential_rate(epsilon: Number, neighbors: str) -> Fraction:
     """Return the exponent per unit of support: ε for add-remove, and ε/2 for replace-one.
 
@@ -144,7 +104,7 @@ def exponential_rate(epsilon: Number, neighbors: str) -> Fraction:
 
 
 class Checked:
-    """A mechanism with checked parameters, their cost, and the rate that follows from them."""
+    """Checked parameters, their cost, and the rate that follows from them."""
 
     epsilon: Number
     delta: Number
@@ -188,7 +148,7 @@ class Checked:
 
     @property
     def cost(self) -> PrivacyCost:
-        """The (epsilon, delta) that one call of `select` spends."""
+        """The (epsilon, delta) that one call of `select` spends, known without data."""
         return PrivacyCost(self.epsilon, self.delta)
 
     @cached_property
@@ -204,8 +164,36 @@ class Checked:
         return exact_neighbors(self.neighbors).changed_units
 
 
+class Mechanism(Checked, ABC):
+    """A selection mechanism: a frozen dataclass of parameters, which never sees an itemset.
+
+    A class may also have max_itemsets, Δ: the most itemsets that one unit supports, or None where
+    the guarantee does not rest on it. It may have max_rank: the public rank beyond which it does
+    not look. Parameters out of range raise ParameterError.
+
+    Attributes:
+        epsilon: The ε of the guarantee, 1e-9 to 1e9. A float stands for what its digits say.
+        delta: The δ of the guarantee, 1e-300 up to below 1, or 0 for pure privacy.
+        neighbors: The neighbour relation of the guarantee.
+    """
+
+    @abstractmethod
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose a level, or abstain, with exactly the probabilities of `distribution`.
+
+        Raises ParameterError for a spectrum on which the mechanism cannot run.
+        """
+
+    @abstractmethod
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the distribution of `select`, exact up to floating point.
+
+        Raises ParameterError also if it is too large.
+        """
+
+
 @dataclass(frozen=True)
-class Approximate(Checked):
+class Approximate(Mechanism):
     """An (epsilon, delta)-private mechanism."""
 
     epsilon: Number = 1.0
@@ -221,7 +209,7 @@ class RankCapped(Approximate):
 
 
 @dataclass(frozen=True)
-class PurelyPrivate(Checked):
+class PurelyPrivate(Mechanism):
     """An (epsilon, 0)-private mechanism over a public universe."""
 
     epsilon: Number

@@ -1,7 +1,7 @@
 """Selection by exponential weights: the exponential mechanism, choosing, and limited-domain."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +14,7 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Floats, Randomness, choose_level
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
-    Checked,
+    Mechanism,
     OutcomeDistribution,
     PublicParameters,
     PurelyPrivate,
@@ -84,7 +84,7 @@ def _distances(candidates: list[Candidate]) -> list[int]:
     return [highest - candidate.support for candidate in candidates]
 
 
-class ExponentialWeights(Checked, ABC):
+class ExponentialWeights(Mechanism):
     """A mechanism that chooses once among its candidates.
 
     A candidate is chosen with probability ∝ multiplicity * exp(rate * support).
@@ -102,23 +102,25 @@ class ExponentialWeights(Checked, ABC):
 
     def select_many(
         self, spectrum: SupportSpectrum, count: int, randomness: Randomness
-    ) -> list[Selection]:
+    ) -> list[int]:
         """Choose up to `count` different itemsets, one by one, each as `select` would.
 
-        An abstention ends the list.
+        Returns their levels. An abstention ends the list.
         """
-        selections: list[Selection] = []
+        levels: list[int] = []
         candidates = [c for c in self.candidates(spectrum) if c.multiplicity]
-        while len(selections) < count and candidates:
+        while len(levels) < count and candidates:
             chosen = choose(candidates, self.rate, randomness)
-            selections.append(Selection(chosen.level))
+            if chosen.level is None:
+                break
+            levels.append(chosen.level)
             if chosen.level == self._last:
                 break
             place = candidates.index(chosen)
             candidates[place] = replace(chosen, multiplicity=chosen.multiplicity - 1)
             if chosen.multiplicity == 1:
                 del candidates[place]
-        return selections
+        return levels
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every level and of abstaining, exact up to floating point."""

@@ -266,11 +266,11 @@ class Search:
             if run.first > checked:
                 # Thresholds only rise and supports are at least 0: no later hazard is above this
                 # one.
-                rest = self.last_rank - run.first + 1
+                later = self.last_rank - run.first + 1
                 if factor is not None and slack <= 0:
-                    rest = min(rest, factor * (run.first + 2))
-                rest = min(rest * self.noise.hazard(slack, bits)[1], unit)
-                if uniform[1] <= survival[0] * (unit - rest) >> bits:
+                    later = min(later, factor * (run.first + 2))
+                ever = min(later * self.noise.hazard(slack, bits)[1], unit)
+                if uniform[1] <= survival[0] * (unit - ever) >> bits:
                     return None
                 checked = 2 * run.first
             hazard = self.noise.hazard(slack - run.next_support, bits)
@@ -539,9 +539,9 @@ class TightMargin(RankCapped):
     ) -> OutcomeDistribution:
         """As that of LargeMargin. groups: of ranks, as in `Search.distribution`."""
         spectrum = countable(spectrum)
-        stops, rest = self.search(spectrum).distribution(groups)
+        stops, at_last = self.search(spectrum).distribution(groups)
         last, known = self.last_rank(spectrum), spectrum.universe_size
-        stops[last] = rest
+        stops[last] = at_last
         # In integers, as in the draw: as doubles 10^18 + 11 itemsets are 10^18, and the support
         # below the top 10^18 would be another; 11 / 0.44 would be above 25.
         supports, multiplicities = zip(*spectrum.levels(), (0, 0), strict=True)

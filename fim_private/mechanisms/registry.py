@@ -61,8 +61,7 @@ class MechanismSpec(NamedTuple):
     docs/privacy.md.
     spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in
     figures.
-    universe, rank_cap, basket_cap: what it must, or may, know. searches: whether it begins with a
-    rank search.
+    universe, rank_cap, basket_cap: what it must, or may, know.
     asked_as: the name by which it is asked for, where that is another's, for which it stands in if
     less is public.
     composed: whether it is a run of several steps (`levelwise`), which are planned and audited
@@ -80,7 +79,6 @@ class MechanismSpec(NamedTuple):
     basket_cap: BasketCap = BasketCap.NONE
     asked_as: str | None = None
     composed: bool = False
-    searches: bool = False
 
     def supports_share(self, neighbors: str) -> Fraction:
         """The share of the budget that noisy supports have beside it, where none is given."""
@@ -119,7 +117,6 @@ REGISTRY = (
         theorem="2, 3",
         rank_cap=RankCap.SEARCH,
         style=LineStyle("#000000", "-", "o"),
-        searches=True,
     ),
     MechanismSpec(
         "tight-margin",
@@ -128,7 +125,6 @@ REGISTRY = (
         theorem="11, 12",
         rank_cap=RankCap.CANDIDATES,
         style=LineStyle("#D55E00", "-", "s"),
-        searches=True,
     ),
     MechanismSpec(
         "exponential",
@@ -211,14 +207,14 @@ REGISTRY = (
 MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
-def spec_named(name: str, *others: str) -> MechanismSpec:
-    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, the
-    others first.
+def spec_named(name: str, *before: str) -> MechanismSpec:
+    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, those
+    before first.
     """
     if isinstance(name, str) and name in MECHANISMS:
         return MECHANISMS[name]
     raise ParameterError(
-        f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not "
+        f"{parameter('mechanism')} must be one of {', '.join([*before, *MECHANISMS])}, not "
         f"{shown(name)}"
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 from fim_private.dp.accountant import Choices
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
-from fim_private.mechanisms.base import Mechanism, Selection
+from fim_private.mechanisms.base import Mechanism
 from fim_private.spectrum import SupportSpectrum
 
 # ln of a typical number of candidates: only to compare two forms of composition.
@@ -90,22 +90,22 @@ class TopK:
         cost = self.mechanism.cost
         return (_LOG_CANDIDATES - math.log(cost.delta or 1)) / cost.epsilon
 
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> list[Selection]:
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> list[int]:
         """Return the itemsets' levels in the order selected; fewer than `count` where the mechanism
         abstained.
         """
         if is_bounded_range(self.mechanism):
             many: Any = self.mechanism
-            selected = many.select_many(spectrum, self.count, randomness)
-            return [selection for selection in selected if not selection.abstained]
+            levels: list[int] = many.select_many(spectrum, self.count, randomness)
+            return levels
         taken: Counter[int] = Counter()
-        chosen: list[Selection] = []
+        chosen: list[int] = []
         for _ in range(self.count):
             left = spectrum.without(taken) if taken else spectrum
             if left.universe_size == 0:
                 break
-            selection = self.mechanism.select(left, randomness)
-            if selection.level is not None:
-                taken[selection.level] += 1
-                chosen.append(selection)
+            level = self.mechanism.select(left, randomness).level
+            if level is not None:
+                taken[level] += 1
+                chosen.append(level)
         return chosen

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from fim_private.display import printable
-from fim_private.dp.accountant import Sums
+from fim_private.dp.accountant import Sums, smallest_cost
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
@@ -62,11 +62,10 @@ def budget_in_words(statement: Statement) -> tuple[str, ...]:
     """Return what a ledger allows, what all releases so far have spent, and what is left."""
     number = len(statement.entries)
     plural = "" if number == 1 else "s"
-    sign, loss = statement.left.loss
     sentences = [
         statement.title,
         f"It was charged with {number:,} release{plural}.",
-        f"Left now: {sign} = {most_in_words(loss)}, δ = {most_in_words(statement.left.delta)}.",
+        f"Left now: {statement.at().left.in_words}.",
         statement.repeatable,
         *statement.notes,
         statement.outlook,
@@ -77,27 +76,29 @@ def budget_in_words(statement: Statement) -> tuple[str, ...]:
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each period: how much is spent, how much remains, and for how much."""
     for name, reach in statement.stretches:
-        composition, share = statement.roomiest(reach)
+        balance = statement.at(reach)
+        composition, share = balance.roomiest
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
-            f"ε {least_in_words(statement.spent_at(reach).epsilon)}",
+            f"ε {least_in_words(smallest_cost(balance.spent, statement.terms.delta).epsilon)}",
             f"{bar} {100 - 100 * float(share):.0f} %",
-            _left(composition, statement.room(reach)),
+            _left(composition, balance.room),
             f"{statement.more_like_last(reach) or 0:,}",
         )
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each composition: what is spent of its sums, and what remains."""
-    room = statement.room()
-    more = dict.fromkeys(statement.terms.limits, "")
-    if statement.entries:
-        more = {name: f"{number:,}" for name, number in statement.more_under().items()}
-    for composition, limit in statement.terms.limits.items():
-        spent = {name: statement.spent[name] for name in limit}
-        left = _left(composition, room)
-        yield (str(composition), _in_words(spent, least_in_words), left, more[composition])
+    balance = statement.at()
+    for composition, limit in balance.limits.items():
+        spent = {name: balance.spent[name] for name in limit}
+        more = ""
+        if statement.entries:
+            times = balance.times_left(statement.entries[-1].sums)
+            more = f"{int(times.get(composition, 0)):,}"
+        left = _left(composition, balance.room)
+        yield (str(composition), _in_words(spent, least_in_words), left, more)
 
 
 def _left(composition: Composition, room: Mapping[Composition, Sums]) -> str:

@@ -30,7 +30,6 @@ from fim_private.dp.parameters import exact_delta
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.recipe import GRID, Floats, item_threshold
-from fim_private.mechanisms.base import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
@@ -251,8 +250,8 @@ def _share_of_items(run: Levelwise, shop: Shop, top: Top, listed: int) -> float:
     need = NormalDist().inv_cdf(1 - min(most / listed, 0.5)) * math.sqrt(variance)
     if run.items_delta is not None:
         need = item_threshold(variance, run.items_delta, run.recipe.own_items) / GRID
-    others = shop.supports(1, np.array([float(most)]))
-    least = np.maximum(need * math.sqrt(shop.items) / _MEAN_WEIGHT, others)
+    rivals = shop.supports(1, np.array([float(most)]))
+    least = np.maximum(need * math.sqrt(shop.items) / _MEAN_WEIGHT, rivals)
     return float(_normal(np.log(top.rarest_items / least) / _WEIGHT_SPREAD).mean())
 
 
@@ -281,8 +280,7 @@ def _found_by_selections(run: TopK, selection: Selection, top: Top) -> float:
     if need is None:
         return 0.0
     is_chosen = float((top.supports >= need).mean())
-    rate = exponential_rate(mechanism.epsilon, mechanism.neighbors)
-    return is_chosen * top.share_ahead(_PICKS_NOISE / float(rate))
+    return is_chosen * top.share_ahead(_PICKS_NOISE / float(mechanism.rate))
 
 
 # A forecast is not printed below a release if it is off by more than this share of what was sought.

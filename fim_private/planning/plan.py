@@ -320,24 +320,24 @@ class Plan(TabularPlan):
 
     def _needs(self, spec: MechanismSpec) -> dict[str, bool]:
         """Return the public parameters that a mechanism needs, and whether each is there."""
+        needs = {}
+        if spec.universe is not UniverseNeed.UNKNOWN:
+            needs["catalogue of all items"] = self.universe_size is not None
+        if spec.rank_cap is RankCap.CANDIDATES:
+            needs["public rank cap"] = True  # there is a usual one
         has_cap = self.max_basket is not None
         # An optional cap counts where it is given.
-        is_capped = spec.basket_cap is BasketCap.NEEDED or (
+        if spec.basket_cap is BasketCap.NEEDED or (
             has_cap and spec.basket_cap is BasketCap.OPTIONAL
-        )
-        needs = (
-            (
-                "catalogue of all items",
-                spec.universe is not UniverseNeed.UNKNOWN,
-                self.universe_size is not None,
-            ),
-            ("public rank cap", spec.rank_cap is RankCap.CANDIDATES, True),  # there is a usual one
-            ("cap on basket size", is_capped, has_cap),
-            ("cap on baskets per unit", is_capped and self.max_baskets is not None, True),
-            ("delta above 0", spec.spends_delta and not self.delta, False),
-            ("items of a typical basket", spec.composed, self.typical_basket is not None),
-        )
-        return {name: is_there for name, is_needed, is_there in needs if is_needed}
+        ):
+            needs["cap on basket size"] = has_cap
+            if self.max_baskets is not None:
+                needs["cap on baskets per unit"] = True
+        if spec.spends_delta and not self.delta:
+            needs["delta above 0"] = False
+        if spec.composed:
+            needs["items of a typical basket"] = self.typical_basket is not None
+        return needs
 
     def _request(self, spec: MechanismSpec, top: int) -> Request:
         """Return the request for that many itemsets. The list of items need not exist yet."""
@@ -384,8 +384,8 @@ class Plan(TabularPlan):
             f"{chance} probability once {needed} have it"
         )
         if best.required_margin is not None:
-            others = "the others" if best.top == 1 else "those left out"
-            reason += f" and it leads {others} by {best.required_margin:,}"
+            rivals = "the others" if best.top == 1 else "those left out"
+            reason += f" and it leads {rivals} by {best.required_margin:,}"
         if best.top == 1 and best.required_margin_tied is None and best.step is None:
             reason += ". If several lead together, none is found"
         return f"{reason}."

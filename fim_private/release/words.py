@@ -197,11 +197,10 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
     """Return what a ledger says of a charge, in a sentence; nothing if there was none."""
     if charge is None:
         return ()
-    sign, loss = charge.left.loss
     where = "" if charge.period is None else f" in {charge.period}"
     sentence = (
         f"Charged to the budget of {printable(charge.dataset)} (entry {charge.entry:,}). "
-        f"Left{where}: {sign} = {most_in_words(loss)}, δ = {most_in_words(charge.left.delta)}."
+        f"Left{where}: {charge.left.in_words}."
     )
     if charge.spent is None:
         return (sentence,)

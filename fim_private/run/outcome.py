@@ -137,12 +137,12 @@ class Execution:
         return None
 
     def select(
-        self, found: NoisyCounts | None, units: UnitCount | None = None
+        self, items: NoisyCounts | None, units: UnitCount | None = None
     ) -> list[SelectedItemset]:
         """Return the itemsets that the selections of the plan select, in order, with true supports.
 
         Args:
-            found: What `find_items` returned, for this plan or for another of its questions.
+            items: What `find_items` returned, for this plan or for another of its questions.
             units: The number of units, by which a share of them as a least support is a number.
         """
         selected: list[SelectedItemset] = []
@@ -150,19 +150,18 @@ class Execution:
             match selection.run:
                 case LevelwiseThreshold() as run:
                     assert self.plan.target.min_support is not None
-                    assert found is not None
-                    selected += run.find(found, self.plan.target.min_support.threshold(units))
+                    assert items is not None
+                    selected += run.find(items, self.plan.target.min_support.threshold(units))
                 case Levelwise() as run:
-                    assert found is not None
-                    selected += run.find(found)
+                    assert items is not None
+                    selected += run.find(items)
                 case TopK() as run:
                     selected += self._selected_one_by_one(run, selection)
         return selected
 
     def _selected_one_by_one(self, run: TopK, selection: Selection) -> Iterator[SelectedItemset]:
         spectrum = self.source.spectrum(selection.public.sizes, selection.universe)
-        chosen = run.select(spectrum, self.randomness)
-        levels = [choice.level for choice in chosen if choice.level is not None]
+        levels = run.select(spectrum, self.randomness)
         # Over a universe of unknown items nobody can name an itemset that no unit has.
         nameless = spectrum.universe_size is None
         with_names = [level for level in levels if level or not nameless]

@@ -115,7 +115,7 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
         ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is no option"),
         ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number"),
-        ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command"),
+        ("[mien]\ntop = 1", "key 'top' of table [mien] in 'f.toml' is no option"),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML: "),
         (b"\xff", "'f.toml' is no TOML: 'utf-8' codec can't decode"),

@@ -162,7 +162,7 @@ class Forgetful(Statement):
         for entry in entries:
             counted = {
                 name
-                for left in statement.room().values()
+                for left in statement.at().room.values()
                 if times_fitting(left, entry.sums) >= 1
                 for name in left
             }

@@ -399,7 +399,7 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
     weeks = [Span("t", ("b",), None, name) for name in ("2026-W45", "2026-W46")]
 
     def spent(entries: list[Entry]) -> Fraction:
-        return EMPTY.after(entries).spent["epsilon"]
+        return most_spent(EMPTY.after(entries).seen.spent)["epsilon"]
 
     assert spent([entry(week, cost) for week, cost in zip(weeks, (2, 3), strict=True)]) == 3
     assert spent([entry(week, 2, neighbors="replace-one") for week in weeks]) == 4

@@ -30,14 +30,14 @@ def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> 
     spectrum = SupportSpectrum.from_supports([9000, 8000, 7000, 1])
     for mechanism in (Distance(1.0, 1e-6), LargeMargin(1.0, 1e-6)):
         picks = TopK(mechanism, 3).select(spectrum, Randomness.seeded(1))
-        assert [pick.level for pick in picks] == [9000, 8000, 7000]
+        assert picks == [9000, 8000, 7000]
 
 
 def test_the_unnamed_outcome_ends_the_picks() -> None:
     mechanism = NamedExponential(1.0, 1e-6, 10**6)
     spectrum = SupportSpectrum.from_supports([500, 400])
     picks = TopK(mechanism, 5).select(spectrum, Randomness.seeded(1))
-    assert [pick.level for pick in picks] == [500, 400, 0]
+    assert picks == [500, 400, 0]
 
 
 def planned(mechanism: str, **more: Any) -> ReleasePlan:
@@ -118,7 +118,7 @@ CHOOSING: dict[str, Any] = {"mechanism": "choosing", "max_basket": 5}
         ({"size": [2, 4]}, "or a range such as 2-4"),
         ({"size": "9" * 1002}, "size must be at most 1e1000, not a number of more than"),
         ({"supports": True, "supports_share": 1.0}, "supports_share must be a number above 0 and"),
-        ({"supports_share": 0.5}, "supports_share goes with supports: the part of the budget"),
+        ({"supports": False, "supports_share": 0.5}, "supports_share goes with supports: the part"),
         ({"supports_share": "half"}, "supports_share must be a number above 0 and below 1"),
         ({"mechanism": "choosing"}, "choosing mechanism needs max_basket"),
         ({**CHOOSING, "max_basket": 1}, "max_basket must be at least the size 2"),

@@ -68,11 +68,11 @@ def ledger(path: Path) -> fim.Ledger:
 
 
 def opened(path: Path, *, writes: bool = False) -> Any:
-    return FilePlace(str(path), path).opened(writes=writes)
+    return FilePlace(str(path), path.name, path).opened(writes=writes)
 
 
 def write_terms(path: Path, terms: str) -> None:
-    with FilePlace(str(path), path).created() as book:
+    with FilePlace(str(path), path.name, path).created() as book:
         book.begin(Terms.read(terms))
 
 
@@ -638,7 +638,7 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
-    assert said.left.epsilon == 0
+    assert said.at().left.epsilon == 0
     assert said.more_like_last() == 0
     shown = " ".join(render_statement(said, Screen()).split())
     assert "It was renewed, and takes no more charges: they go to the ledger that followed" in shown
@@ -1243,7 +1243,7 @@ def test_a_name_in_postgresql_hides_its_password_and_needs_a_ledger(
 ) -> None:
     place = TablePlace.of("postgresql://ann:se#cret@db.example:5432/shop?sslmode=require#sales.1")
     assert place.address == "postgresql://ann:se#cret@db.example:5432/shop?sslmode=require"
-    assert (place.ledger, place.beside(2).label) == ("sales.1", "sales.1.2")
+    assert (place.label, place.beside(2).label) == ("sales.1", "sales.1.2")
     assert place.name == "postgresql://ann:***@db.example:5432/shop#sales.1"
     assert "cret" not in repr(place)
     for address in ("postgresql://ann:secret@host/shop", "postgres:///shop#", "postgres:///a#b c"):

@@ -401,10 +401,10 @@ class Rules:
         if self.has_lifts:
             above = int((~self.doubtful & (self.columns["lift_lower"] > 1)).sum())
             below = rules - doubtful - above
-            sure = words.some_of(above, rules, "rule")
-            note.append(f"More often than chance is sure for {sure}.")
+            above_chance = words.are_above(above, rules, "rule")
+            note.append(f"{above_chance.capitalize()}.")
             if below:
-                note.append(f"Less often than chance is sure for {below:,}.")
+                note.append(f"Clearly below chance: {below:,}.")
             may_be = (
                 "because of the noise, their sides may be unrelated, or they may miss a limit that "
                 "you set"
@@ -562,7 +562,7 @@ def _message(bars: Sequence[Bar], who: str) -> str:
         return "There are no rules to draw"
     first = bars[0]
     if first.doubtful:
-        return f"More often than chance is sure for {words.some_of(0, len(bars), 'rule')}"
+        return words.are_above(0, len(bars), "rule").capitalize()
     begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
     if first.lift[1] > 1 or first.lift[2] < 1:
         end = f": lift {_lift_in_words(first.lift[0], round)}"

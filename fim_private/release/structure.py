@@ -114,7 +114,7 @@ def network_of(rules: Rules, size: Size = _LARGE) -> BarChart:
         Drawing(size.width, high, lines, [], [*map(Dot, points.values())], texts),
         keys,
         "An arrow leads from the first item to the second. The wider it is, the more of the "
-        f"{words.customers(rules.unit)} with the first have the second too (confidence).",
+        f"{words.customers(rules.unit)} with the first have the second, too: its confidence.",
         len(drawn) - len(edges),
     )
 

@@ -50,6 +50,19 @@ def some_of(number: int, every: int, thing: str) -> str:
     return f"{number:,} of {things}"
 
 
+def are_above(number: int, every: int, thing: str) -> str:
+    """Return "all 5 rules are clearly above chance", "1 of 5 rules is clear of chance", …"""
+    verb = "are" if number > 1 else "is"
+    return f"{some_of(number, every, thing)} {verb} clearly above chance"
+
+
+def about(number: int, interval: tuple[int, int]) -> str:
+    """Return a noisy number, rounded to a power of ten that the noise does not fill."""
+    step = 10 ** len(str((interval[1] - interval[0]) // 2))
+    nearest = step * round(number / step)
+    return f"about {nearest if nearest else number:,}"
+
+
 def candidates(number: int, sure: int, among: str) -> str:
     """Return how many itemsets came out, and of how many, fewer than all, the rank is sure."""
     if number == 1:
@@ -65,7 +78,8 @@ def ranks(marks: Sequence[bool], among: str) -> str:
     """
     if any(marks):
         doubt = (
-            f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
+            f"{MARK} may not be {among}: one that was left out may be as frequent, because of the "
+            "noise."
         )
         if all(marks):
             return doubt

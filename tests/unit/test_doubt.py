@@ -130,7 +130,7 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     assert 0 < len(marked) < 20
     table = render_table(release, Screen())
     assert sum(" ? " in line for line in table.splitlines() if line.startswith("│")) == len(marked)
-    reason = "what was left out may have as much, because of the noise."
+    reason = "one that was left out may be as frequent, because of the noise."
     legend = f"? may not be among the 20 most frequent: {reason}"
     assert legend in table
     assert legend in repr(release)

@@ -471,7 +471,7 @@ def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
     rules = made[""]
     sure = int((~rules.doubtful & (rules.columns["lift_lower"] > 1)).sum())
     assert 0 < sure < len(rules)
-    note = f"More often than chance is sure for {sure} of {len(rules)} rules."
+    note = f"{sure} of {len(rules)} rules are clearly above chance."
     assert json.loads(release.to_json(made))["rules_note"].startswith(note)
     shared = render_table(release, Screen(), rules=made, advise=False)
     for shown in (shared, release.to_markdown(made)):
@@ -490,7 +490,7 @@ def test_more_often_than_chance_is_not_said_of_rules_that_are_less_often() -> No
     rules = rules_of(fim.mine(apart, size=2, top=1, rules=True, epsilon=9, seed=1))
     assert len(rules) == 2
     assert not rules.doubtful.any()
-    assert rules.note.startswith("More often than chance is sure for no rule. Less often than")
+    assert rules.note.startswith("No rule is clearly above chance. Clearly below chance")
 
 
 def test_rules_of_users_say_that_they_count_any_basket(in_one_basket: fim.Release) -> None:

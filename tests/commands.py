@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from patience import PATIENCE
+from patience import CAPTURED
 
 from fim_private.cli import commands, writing
 
@@ -82,5 +82,4 @@ def run_after(lines: str, *words: str, **options: Any) -> subprocess.CompletedPr
     """Run the command line after some lines of Python, in a process of its own."""
     program = f"import sys; sys.argv = ['fim-private', *{words!r}]\n{textwrap.dedent(lines)}\n"
     program += "from fim_private.cli import main\nmain()\n"
-    options = {"capture_output": True, "timeout": PATIENCE, "check": False, **options}
-    return subprocess.run([sys.executable, "-c", program], **options)
+    return subprocess.run([sys.executable, "-c", program], **CAPTURED | options)

@@ -4,22 +4,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 PATIENCE = 300.0  # seconds; runners share their cores, and what takes 2 s alone has taken 30
+CAPTURED: Any = {"capture_output": True, "timeout": PATIENCE, "check": False}
 Done = subprocess.CompletedProcess[str]
 
 
 def program(*words: object, folder: Path | None = None, **variables: str) -> Done:
     """Run a program until it ends. variables: of its environment, besides those of this process."""
-    return subprocess.run(
-        [*map(str, words)],
-        cwd=folder,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    env = os.environ | variables
+    return subprocess.run([*map(str, words)], cwd=folder, env=env, text=True, **CAPTURED)
 
 
 def python(*words: object, folder: Path | None = None, **variables: str) -> Done:

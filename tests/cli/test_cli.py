@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 from commands import plain_environment, refused, run, told
-from patience import PATIENCE
+from patience import CAPTURED, PATIENCE
 
 import fim_private as fim
 from fim_private.cli.commands import app
@@ -327,14 +327,9 @@ def test_closed_streams(shop: Path) -> None:
     closed = ((">&-", "standard output is closed"), ("- <&-", "standard input is closed"))
     for redirection, reason in closed:
         name = "" if redirection.startswith("-") else "baskets.dat"
-        done = subprocess.run(
-            ["bash", "-c", f"exec {SCRIPT} mine {name} {redirection}"],
-            cwd=shop,
-            capture_output=True,
-            encoding="utf-8",
-            env=environment(),
-            timeout=PATIENCE,
-        )
+        command = ["bash", "-c", f"exec {SCRIPT} mine {name} {redirection}"]
+        options = CAPTURED | {"env": environment(), "encoding": "utf-8"}
+        done = subprocess.run(command, cwd=shop, **options)
         assert reason in refused(done)
 
 

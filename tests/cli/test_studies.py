@@ -4,7 +4,6 @@ import importlib
 import itertools
 import json
 import re
-import subprocess
 import sys
 from fractions import Fraction
 from importlib.util import find_spec
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import PATIENCE
+from patience import Done, program
 from real_data import REPOSITORY
 
 from benchmarks import page
@@ -21,14 +20,8 @@ from benchmarks.frame.figures import FIGURES
 from benchmarks.frame.published import read_rows
 
 
-def benchmark(module: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", *options],
-        cwd=REPOSITORY,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
+def benchmark(module: str, *options: str) -> Done:
+    return program(sys.executable, "-m", f"benchmarks.{module}", *options, folder=REPOSITORY)
 
 
 def run(name: str, folder: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commands import plain_environment, run_after
-from patience import PATIENCE
+from patience import CAPTURED
 from terminals import on_terminal
 
 RUN = [sys.executable, "-m", "fim_private"]
@@ -25,22 +25,12 @@ LABELS = ["café", "日本 😀", "=cmd()|'x'!A1", "plain"]
 
 
 environment = partial(plain_environment, PYTHONWARNINGS="error")
+UTF8 = MappingProxyType({"PYTHONUTF8": "1"})
 
 
-def run(
-    *arguments: object,
-    folder: Path | None = None,
-    locale: Mapping[str, str] = MappingProxyType({"PYTHONUTF8": "1"}),
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*RUN, *map(str, arguments)],
-        cwd=folder,
-        env=environment(**locale),
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE,
-        check=False,
-    )
+def run(*arguments: object, folder: Path | None = None, locale: Mapping[str, str] = UTF8) -> Any:
+    options = CAPTURED | {"env": environment(**locale), "stdin": subprocess.DEVNULL}
+    return subprocess.run([*RUN, *map(str, arguments)], cwd=folder, **options)
 
 
 @pytest.fixture(scope="session")

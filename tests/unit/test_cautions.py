@@ -40,6 +40,8 @@ EPSILON = "promises next to nothing: it lets the probability of a result change 
 DELTA = "promises little: with this probability somebody's data may simply be published"
 UNITS = "is not below 1 / (number of baskets): to publish one basket that is drawn by lot would be"
 
+PURE: dict[str, Any] = {"mechanism": "exponential", "catalogue": ITEMS, "top": 1}
+
 
 @pytest.mark.parametrize(
     ("asked", "words"),
@@ -49,15 +51,12 @@ UNITS = "is not below 1 / (number of baskets): to publish one basket that is dra
         ({"delta": 0.00101}, [f"delta 0.00101 {DELTA};"]),
         ({"delta": 0.001, "neighbors": "replace-one"}, [f"delta 0.001 {UNITS}"]),
         ({"delta": 0.0005, "neighbors": "replace-one"}, [f"delta 0.0005 {UNITS}"]),
-        ({"delta": 0.0005}, []),  # how many baskets there are is private
+        ({"delta": 0.0005, "supports": False}, []),  # how many baskets there are is private
         (
             {"epsilon": 11, "delta": 0.5, "top": 3},
             [f"epsilon 11 {EPSILON}11;", f"delta 0.5 {DELTA};"],
         ),
-        (
-            {"epsilon": 11, "delta": 0.5, "mechanism": "exponential", "catalogue": ITEMS},
-            [f"epsilon 11 {EPSILON}11;"],
-        ),
+        (PURE | {"epsilon": 11, "delta": 0.5}, [f"epsilon 11 {EPSILON}11;"]),
         ({"rho": 3, "top": 3}, ["rho 3, an epsilon of "]),
         ({"rho": 0.01, "top": 3}, []),
     ],

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from patience import CAPTURED
 from real_data import REPOSITORY
 
 import fim_private as fim
@@ -91,14 +91,7 @@ def test_nothing_of_linux_is_needed(tmp_path: Path, encoding: str) -> None:
     code = f"{WINDOWS}\nCOMMANDS = {COMMANDS!r}\n{RUN}"
     settings = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "100"}
     env = {**os.environ, **settings, "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, **CAPTURED)
     said = done.stderr.decode(encoding)
     assert "Traceback" not in said, said
     shown = done.stdout.decode(encoding)

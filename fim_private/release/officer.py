@@ -50,7 +50,7 @@ class Facts:
         spent: ε, δ, ρ and, if all noise is normal, μ; and whether δ is small enough.
         steps: Each step, with its share of the budget.
         budget: What the ledger says of the charge, and of all releases so far.
-        released: The mechanism, what was asked for, and how much came out.
+        released: How much came out, the mechanism, and what was asked for.
         read: What was counted of the purchases.
         unprotected: What is not protected.
         raw_data: Who sees raw data.
@@ -107,7 +107,7 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
         spent=(*_spent(whole), *_size_of_delta(whole, customers)),
         steps=(*_steps(whole),),
         budget=(*charged, *budget),
-        released=(*_released(whole, customer), f"{_came_out(release)} came out."),
+        released=(f"Released: {_came_out(release)}.", *_released(whole, customer)),
         read=(*sources, *_counted(whole), *whole.scope.sentences(customer)),
         unprotected=(*_unprotected(whole, customers),),
         raw_data=_RAW_DATA,
@@ -166,7 +166,7 @@ def _spent(release: AnyRelease) -> Iterator[str]:
         also += f" and μ-GDP with μ = {least_in_words(root_above(2 * sums['rho']))}"
         both = "both "
     if names_delta:
-        also += f", {both}δ-approximately with δ = {least_in_words(names_delta)}"
+        also += f", {both}δ₀-approximately with δ₀ = {least_in_words(names_delta)}"
     yield f"The steps add up to {also}."
 
 
@@ -226,7 +226,7 @@ def _released(release: AnyRelease, customer: str) -> Iterator[str]:
         yield f"Supports of {release.top:,} itemsets that were named as public."
     else:
         where = " in each segment" if release.scope.segment is not None else ""
-        yield f"Itemsets of size {release.size}: {release.wanted:,} at most{where}."
+        yield f"Asked for: at most {release.wanted:,} itemsets of size {release.size}{where}."
     least = release.min_support
     if isinstance(least, float):
         yield f"At least {at_most(100 * Exact(least))} % of all {customer}s have each of them."

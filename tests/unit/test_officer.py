@@ -67,7 +67,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
         "A user is a customer, and is identified in the data by 'customer'.",
         "δ times the number of customers should be 0.1 at most. For about ",
         "## What is not protected",
-        " came out.",
+        "Released: ",
         "It was charged with 1 release.",
         "So far ε = ",
         "Left now: ρ = ",
@@ -166,7 +166,7 @@ def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
     facts = facts_of(stores)
     assert "Each of the releases that were made together" in facts.steps[0]
     assert "The release does not have that number." in facts.spent[-1]
-    assert facts.released[-1] == "2 itemsets came out."
+    assert facts.released[0] == "Released: 2 itemsets."
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ its page, for a statement in Markdown, and for the public registry of deployment
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, metadata
 
 from fim_private import __version__
 from fim_private.display import JsonObject, markdown, printable
+from fim_private.dp.accountant import Step
 from fim_private.dp.composition import root_above
-from fim_private.dp.cost import Exact, at_most, least_in_words
+from fim_private.dp.cost import Exact, at_most, least_in_words, rounded_up
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError
 from fim_private.reading.options import MissingUser
@@ -19,6 +21,8 @@ from fim_private.release.forms import SCHEMA, AnyRelease
 from fim_private.request.plan import shares_in_words
 
 Sentences = tuple[str, ...]
+# δ times the number of units should be no more (docs/privacy.md, "The size of δ").
+_MOST_EXPOSED = Fraction(1, 10)
 _HEADINGS = {
     "guarantee": "Guarantee",
     "unit": "Who is protected",
@@ -26,7 +30,7 @@ _HEADINGS = {
     "spent": "Spent",
     "steps": "Steps",
     "budget": "Budget",
-    "released": "What was released",
+    "released": "The result",
     "read": "What was counted",
     "unprotected": "What is not protected",
     "raw_data": "Who sees raw data",
@@ -43,10 +47,10 @@ class Facts:
         guarantee: The guarantee.
         unit: What is protected, and the columns that name it.
         relation: The neighbour relation.
-        spent: ε, δ, ρ and, if all noise is normal, μ.
+        spent: ε, δ, ρ and, if all noise is normal, μ; and whether δ is small enough.
         steps: Each step, with its share of the budget.
         budget: What the ledger says of the charge, and of all releases so far.
-        released: The mechanism, and what was asked for.
+        released: How much came out, the mechanism, and what was asked for.
         read: What was counted of the purchases.
         unprotected: What is not protected.
         raw_data: Who sees raw data.
@@ -91,7 +95,8 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
     customer = customers.removesuffix("s")
     sources = words.rows_where(whole.where)
     charged = words.charged(whole.charged) or (
-        "Charged to no ledger: nothing here says what other releases of these data have spent.",
+        "Charged to no ledger: no limit is on record, nor what other releases of these data have "
+        "spent.",
     )
     return Facts(
         guarantee=(whole.guarantee,),
@@ -99,10 +104,10 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
         relation=(
             f"{whole.neighbors}: the promise is about {words.changed(whole.neighbors, whole)}.",
         ),
-        spent=(*_spent(whole),),
+        spent=(*_spent(whole), *_size_of_delta(whole, customers)),
         steps=(*_steps(whole),),
         budget=(*charged, *budget),
-        released=(*_released(whole, customer),),
+        released=(f"Released: {_came_out(release)}.", *_released(whole, customer)),
         read=(*sources, *_counted(whole), *whole.scope.sentences(customer)),
         unprotected=(*_unprotected(whole, customers),),
         raw_data=_RAW_DATA,
@@ -133,32 +138,54 @@ def _unit(release: AnyRelease) -> Iterator[str]:
     yield f"One {whom}."
     if scope.unit_columns:
         columns = " and ".join(repr(printable(column)) for column in scope.unit_columns)
-        yield f"What names a {unit} in the data: {columns}."
+        also = "" if unit == "basket" else " is a customer, and"
+        yield f"A {unit}{also} is identified in the data by {columns}."
     if unit == "basket":
         yield "A customer with several baskets is protected less: what is spent adds up."
 
 
 def _spent(release: AnyRelease) -> Iterator[str]:
-    """Yield ε and δ, ρ and, if all noise is normal, μ: as asked, or as they follow.
+    """Yield ε and δ, ρ and, if all noise is normal, μ: as they were set, or as they follow.
 
     Source: docs/privacy.md, "The ledger". Normal noise on all steps is also √(2ρ)-GDP.
     """
     cost = release.cost
     amounts = f"ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}"
     if release.zcdp is not None:
-        yield f"ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy, as asked."
-        yield f"{amounts}: they follow from it."
+        rho = least_in_words(release.zcdp.rho)
+        yield f"The budget was set as ρ = {rho} (zero-concentrated differential privacy)."
+        yield f"It follows that {amounts}."
         return
-    yield f"{amounts}: the budget was asked as ε."
+    yield f"The budget was set as {amounts}."
     sums = release.adds_up
     if sums is None or release.scope.units_of_user > 1:
         return
     names_delta = sums["zcdp_delta"]
-    approximately = f"{least_in_words(names_delta)}-approximately " if names_delta else ""
-    also = f"{approximately}ρ-zCDP with ρ = {least_in_words(sums['rho'])}"
+    also, both = f"ρ-zCDP with ρ = {least_in_words(sums['rho'])}", ""
     if not sums["other_noise"]:
-        also += f", and μ-GDP with μ = {least_in_words(root_above(2 * sums['rho']))}"
-    yield f"By its steps it is {also}."
+        also += f" and μ-GDP with μ = {least_in_words(root_above(2 * sums['rho']))}"
+        both = "both "
+    if names_delta:
+        also += f", {both}δ₀-approximately with δ₀ = {least_in_words(names_delta)}"
+    yield f"The steps add up to {also}."
+
+
+def _size_of_delta(release: AnyRelease, customers: str) -> Iterator[str]:
+    """Yield whether δ is small enough for the number of units, as far as it was released."""
+    delta = release.cost.delta
+    if not delta:
+        return
+    rule = f"δ times the number of {customers} should be {float(_MOST_EXPOSED)} at most."
+    if release.units is None:
+        yield f"{rule} The release does not have that number."
+        return
+    exposed = delta * release.units
+    verdict = "small enough" if exposed <= _MOST_EXPOSED else "TOO LARGE"
+    about = "" if release.units_noise is None else "about "
+    yield (
+        f"{rule} For {about}{release.units:,} of them it is {rounded_up(exposed, 3)}: δ is "
+        f"{verdict}."
+    )
 
 
 def _is_alone(release: AnyRelease) -> bool:
@@ -173,7 +200,19 @@ def _steps(release: AnyRelease) -> Iterator[str]:
     if len(release.shares) < 2:
         yield "One step has all of it."
     for purpose, share in shares_in_words(release.shares).items():
-        yield f"{100 * float(share):.1f} % for {purpose}."
+        yield f"{100 * float(share):.1f} % of {_measure(release.shares[0])} for {purpose}."
+
+
+def _measure(step: Step) -> str:
+    """Return what the shares of the steps are shares of."""
+    if step.mu_squared is not None:
+        return "μ²"
+    return "ε" if step.rho is None else "ρ"
+
+
+def _came_out(release: AnyRelease) -> str:
+    """Return how many itemsets were released, in all segments together."""
+    return words.number_of(sum(map(len, release.by_segment.values())), "itemset")
 
 
 def _released(release: AnyRelease, customer: str) -> Iterator[str]:
@@ -181,26 +220,33 @@ def _released(release: AnyRelease, customer: str) -> Iterator[str]:
     if release.reason is not None:
         mechanism += f", because {release.reason}"
     yield f"Mechanism: {mechanism}."
+    if release.private:
+        yield "Its noise comes from the operating system's random generator, without a seed."
     if release.mechanism == words.GIVEN:
         yield f"Supports of {release.top:,} itemsets that were named as public."
     else:
         where = " in each segment" if release.scope.segment is not None else ""
-        yield f"Itemsets of size {release.size}: {release.wanted:,} at most{where}."
+        yield f"Asked for: at most {release.wanted:,} itemsets of size {release.size}{where}."
     least = release.min_support
     if isinstance(least, float):
         yield f"At least {at_most(100 * Exact(least))} % of all {customer}s have each of them."
     elif least is not None:
         yield f"At least {least:,} {customer}s have each of them."
     if release.units is not None:
-        about = "" if release.units_noise is None else "about "
-        yield f"Number of {customer}s: {about}{release.units:,}."
+        number = f"Number of {customer}s: {release.units:,}"
+        if release.units_interval is not None:
+            low, high = release.units_interval
+            number += f" with noise, {low:,} to {high:,} with 95 % probability"
+        yield f"{number}."
 
 
 def _counted(release: AnyRelease) -> Iterator[str]:
+    if release.privacy_unit == "user" and not release.scope.unites:
+        yield "An itemset counts all users who bought all of it in one basket."
     if release.max_basket is not None:
-        yield f"Of a basket {release.max_basket:,} items count at most."
+        yield f"At most {release.max_basket:,} items of a basket count."
     if release.max_baskets is not None:
-        yield f"Of a customer {release.max_baskets:,} baskets count at most."
+        yield f"At most {release.max_baskets:,} baskets of a customer count."
     if release.missing_user == MissingUser.OWN_UNIT:
         yield "A basket without a customer is protected by itself."
     elif release.missing_user is not None:
@@ -210,61 +256,63 @@ def _counted(release: AnyRelease) -> Iterator[str]:
 def _unprotected(release: AnyRelease, customers: str) -> Iterator[str]:
     scope = release.scope
     yield (
-        f"What holds for many {customers}: to show it is the purpose. It may be true of somebody "
-        f"who is not in the data."
+        f"What many {customers} have in common: to show it is the purpose. It may also be true of "
+        f"somebody who is not in the data."
     )
     yield (
-        f"Products that few {customers} buy do not appear. So this is no list of all products, and "
-        f"what is missing may still be sold."
+        "Rare products are mostly left out. So this is not a list of all products, and what is "
+        "missing may still be sold."
     )
     yield (
         "The number of rows that were skipped, such as rows without an id, is not in the release. "
-        "Whoever runs the command can count them; that number has no protection."
+        "Whoever runs the command can work it out, and nothing protects it."
     )
     if scope.items_are_public:
         yield "The names of all items: they were taken to be public."
     elif scope.catalogue is not None:
         yield "The catalogue: the list of items was given as public."
     else:
-        yield "There was no catalogue: names of items come from the data, under the guarantee."
+        yield "No catalogue was given: the names of items come from the data, under the guarantee."
     yield from _unprotected_choices(release, customers)
     if release.units is not None and release.units_interval is None:
         yield f"The exact number of {customers}."
-    yield "A person under several ids is several customers. People who share one id are one."
+    yield (
+        "A person with several ids counts as several customers. With two of them, ε is twice as "
+        "large, and δ 1 + e^ε times as large. People who share an id count as one."
+    )
     yield "When the command ran, how long it took, and whether it failed."
 
 
 def _unprotected_choices(release: AnyRelease, customers: str) -> Iterator[str]:
     """Yield the condition, and other choices that are public."""
     scope = release.scope
-    condition = "There was no condition on rows."
+    condition = "No condition was set on rows."
     if release.where is not None:
-        condition = f"The condition: rows where {printable(release.where)}. It is public as it is."
+        condition = f"The condition: rows where {printable(release.where)}. It is public."
     elif scope.query:
         condition = "The condition: a query chose the rows, and it was taken to be public."
     yield condition
     if release.neighbors == Neighbors.REPLACE_ONE and scope.chooses_units(release.where):
         yield f"Which {customers} that choice of rows keeps, or in which segment each counts."
-    yield (
-        "All that was asked: sizes, limits, segments, periods, and the items that the request "
-        "names."
-    )
+    yield ("The request itself: sizes, limits, segments, periods, and the items that it names.")
 
 
 _RAW_DATA = (
     "The person who runs the command, and whoever administers that computer. They see all "
-    "purchases, and are trusted (the central model).",
-    "Whoever sees what fim-private inspect prints: it shows rows and exact counts. Errors, logs "
-    "and times depend on the data, too, and have no noise. Keep all of these with the data.",
-    "The page, this statement, the release's JSON and the ledger have nothing of the data but what "
-    "is released.",
+    "purchases, and must be trusted (the central model).",
+    "Anybody who sees what the command “fim-private inspect” prints: rows and exact counts. "
+    "Errors, logs and run times also depend on the data, and have no noise. Keep all of these with "
+    "the data.",
+    "Nobody who has only the page, this statement, the release's JSON or the ledger: of the data "
+    "they hold what is released, and no more. A ledger also has each condition as it was typed, "
+    "which may name somebody.",
 )
 
 
 def _versions(release: AnyRelease) -> Iterator[str]:
     made = "an unknown version" if release.version is None else release.version
     day = "" if release.date is None else f" on {release.date.isoformat()}"
-    yield f"Released{day} by fim-private {made}; described by fim-private {__version__}."
+    yield f"Made{day} by fim-private {made}; described by fim-private {__version__}."
     yield f"JSON schema {SCHEMA}."
 
 
@@ -279,7 +327,7 @@ def _proof() -> str:
         label, _, url = address.partition(", ")
         if label == "Documentation":
             place = url.replace("index.md", "privacy.md")
-    return f"Every theorem that the guarantee rests on: {place}."
+    return f"The theorems that the guarantee rests on, with proofs: {place}."
 
 
 # -------------------- the form of the public registry of deployments

@@ -13,6 +13,7 @@ from real_data import REPOSITORY
 from released import SHOP, Markup, mined
 
 import fim_private as fim
+from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError
 from fim_private.release.officer import as_yaml, facts_of, registry_entry
 from fim_private.release.page import page
@@ -63,10 +64,12 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
     for sentence in sentences:
         assert re.sub(r"\\(.)", r"\1", sentence) in page_text
     for word in (
-        "What names a user in the data: 'customer'.",
+        "A user is a customer, and is identified in the data by 'customer'.",
+        "δ times the number of customers should be 0.1 at most. For about ",
+        "## What is not protected",
+        "Released: ",
         "It was charged with 1 release.",
         "So far ε = ",
-        "## What is not protected",
         "Left now: ρ = ",
     ):
         assert word in said.stdout
@@ -117,7 +120,7 @@ def test_losses_are_as_asked_or_follow(asked: Any, variant: int, tmp_path: Path)
     assert chosen == VARIANTS[variant]
     said = " ".join(facts.spent)
     if release.zcdp is not None:
-        assert "ρ = 0.5 of zero-concentrated privacy, as asked." in said
+        assert "set as ρ = 0.5 (zero-concentrated differential privacy)." in said
         assert parameters["rho"] == 0.5
         return
     [rho] = map(float, re.findall(r"ρ-zCDP with ρ = ([\d.]+\d)", said))
@@ -132,8 +135,8 @@ def test_losses_are_as_asked_or_follow(asked: Any, variant: int, tmp_path: Path)
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "There was no catalogue"),
-        ({}, "Products that few baskets buy do not appear."),
+        ({}, "No catalogue was given"),
+        ({}, "Rare products are mostly left out."),
         ({}, "The number of rows that were skipped"),
         ({"catalogue": ["bread", "tea"]}, "The catalogue: the list of items was given as public."),
         ({"items_are_public": True, "mechanism": "exponential"}, "The names of all items"),
@@ -154,12 +157,33 @@ def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"user": "user", "basket": "basket", "item": "item", "top": 1}
     release = fim.mine(by_store, **asked, where="store = 1")
     facts = facts_of(release)
-    assert "The condition: rows where store = 1. It is public as it is." in facts.unprotected
-    assert facts.unit[1] == "What names a user in the data: 'user'."
+    assert "The condition: rows where store = 1. It is public." in facts.unprotected
+    assert facts.unit[1] == "A user is a customer, and is identified in the data by 'user'."
     assert f"by fim-private {fim.__version__};" in facts.versions[0]
     assert sum(float(step.split()[0]) for step in facts.steps) == pytest.approx(100, abs=0.3)
+    assert all(" % of μ² for " in step for step in facts.steps)
     stores = fim.mine(by_store, **asked, by="store", segments=["0", "1"], supports=True)
-    assert "Each of the releases that were made together" in facts_of(stores).steps[0]
+    facts = facts_of(stores)
+    assert "Each of the releases that were made together" in facts.steps[0]
+    assert "The release does not have that number." in facts.spent[-1]
+    assert facts.released[0] == "Released: 2 itemsets."
+
+
+@pytest.mark.parametrize(
+    ("delta", "units", "said"),
+    [
+        (1e-6, 100_000, "For 100,000 of them it is 0.1: δ is small enough."),
+        (1e-6, 100_001, "For 100,001 of them it is 0.101: δ is TOO LARGE."),
+        (0, 5, None),
+    ],
+)
+def test_delta_is_held_against_the_number_of_units(delta: float, units: int, said: Any) -> None:
+    public = {"mechanism": "exponential", "catalogue": ["bread", "tea"], "delta": delta}
+    release = replace(mined(**public, neighbors="replace-one"), units=units)
+    release = replace(release, cost=replace(release.cost, delta=Exact(delta)))
+    sizes = [sentence for sentence in facts_of(release).spent if "δ times" in sentence]
+    rule = "δ times the number of baskets should be 0.1 at most."
+    assert sizes == ([] if said is None else [f"{rule} {said}"])
 
 
 def test_a_release_with_a_seed_has_no_place_in_a_registry() -> None:

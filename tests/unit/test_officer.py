@@ -68,6 +68,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
         "δ times the number of customers should be 0.1 at most. For about ",
         "## What is not protected",
         "Released: ",
+        " % of μ² for finding items.",
         "It was charged with 1 release.",
         "So far ε = ",
         "Left now: ρ = ",
@@ -161,7 +162,7 @@ def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
     assert facts.unit[1] == "A user is a customer, and is identified in the data by 'user'."
     assert f"by fim-private {fim.__version__};" in facts.versions[0]
     assert sum(float(step.split()[0]) for step in facts.steps) == pytest.approx(100, abs=0.3)
-    assert all(" % of μ² for " in step for step in facts.steps)
+    assert all(" % of ε for " in step for step in facts.steps)
     stores = fim.mine(by_store, **asked, by="store", segments=["0", "1"], supports=True)
     facts = facts_of(stores)
     assert "Each of the releases that were made together" in facts.steps[0]

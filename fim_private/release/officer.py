@@ -138,8 +138,10 @@ def _unit(release: AnyRelease) -> Iterator[str]:
     yield f"One {whom}."
     if scope.unit_columns:
         columns = " and ".join(repr(printable(column)) for column in scope.unit_columns)
-        also = "" if unit == "basket" else " is a customer, and"
-        yield f"A {unit}{also} is identified in the data by {columns}."
+        who = "user is a customer, and"
+        if unit == "basket":
+            who = unit
+        yield f"A {who} is identified in the data by {columns}."
     if unit == "basket":
         yield "A customer with several baskets is protected less: what is spent adds up."
 
@@ -180,7 +182,9 @@ def _size_of_delta(release: AnyRelease, customers: str) -> Iterator[str]:
         yield f"{rule} The release does not have that number."
         return
     exposed = delta * release.units
-    verdict = "small enough" if exposed <= _MOST_EXPOSED else "TOO LARGE"
+    verdict = "small enough"
+    if exposed > _MOST_EXPOSED:
+        verdict = "TOO LARGE"
     about = "" if release.units_noise is None else "about "
     yield (
         f"{rule} For {about}{release.units:,} of them it is {rounded_up(exposed, 3)}: δ is "
@@ -207,7 +211,9 @@ def _measure(step: Step) -> str:
     """Return what the shares of the steps are shares of."""
     if step.mu_squared is not None:
         return "μ²"
-    return "ε" if step.rho is None else "ρ"
+    if step.rho is not None:
+        return "ρ"
+    return "ε"
 
 
 def _came_out(release: AnyRelease) -> str:

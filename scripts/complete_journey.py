@@ -193,7 +193,9 @@ with ledger:
             ledger=ledger,
             dataset="complete journey",
         )
-        print(f"{item}: ε = {release.cost.epsilon} spent, ε = {ledger.left.epsilon} left")
+        print(
+            f"{item}: ε = {release.cost.epsilon} spent, ε = {float(ledger.left.epsilon):.3f} left"
+        )
         print(release.guarantee)
 
 # %% [markdown]
@@ -215,7 +217,7 @@ with fim.Ledger(folder / "sales.ledger") as ledger:
             )
         except fim.FimPrivateError as refused:
             print(str(refused).replace(str(folder), "…"))
-    print(f"left: ε = {ledger.left.epsilon}")
+    print(f"left: ε = {float(ledger.left.epsilon):.3f}")
 
 # %% [markdown]
 # ## What not to do

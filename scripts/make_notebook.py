@@ -118,10 +118,18 @@ def comparable(output: Any) -> Any:
 
 def comparables(notebook: Any) -> list[tuple[str, list[Any]]]:
     """Return each cell with its outputs, as they are compared."""
-    return [
-        (cell.source, [comparable(one) for one in cell.get("outputs", [])])
-        for cell in notebook.cells
-    ]
+    return [(cell.source, _joined(cell.get("outputs", []))) for cell in notebook.cells]
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Return outputs as they are compared. A kernel may cut what is printed anywhere."""
+    joined: list[Any] = []
+    for output in map(comparable, outputs):
+        if output[0] == "stdout" and joined and joined[-1][0] == "stdout":
+            joined[-1] = ("stdout", joined[-1][1] + output[1])
+        else:
+            joined.append(output)
+    return joined
 
 
 class _Words(HTMLParser):

@@ -131,6 +131,7 @@ def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
     for ledger in (f"{server.address()}#sales", f"{server.address('archive')}#sales"):
         assert len(fim.Ledger(ledger).entries) == 1
     assert len(fim.Ledger(f"{server.address()}#north").entries) == 1
+    server.run("drop owned by weekly; drop role weekly")
 
 
 def test_sixteen_clients_at_once_release_what_the_limit_allows(

@@ -106,7 +106,9 @@ def test_the_readme_says_how_often_one_basket_names_its_customer() -> None:
 
     shares = make_readme_figure.fit_one_customer()
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert f"{100 * shares[8]:.0f} % of the baskets with eight items fit one customer" in readme
+    assert (
+        f"{100 * shares[8]:.0f} % of the baskets with eight items match only one customer" in readme
+    )
     assert list(shares.values()) == sorted(shares.values())
 
 

@@ -149,7 +149,7 @@ class Recorder:
             )
         true = tuple(map(Fraction, values.ravel().tolist()))
         told = self.noisy(Step(norm, Fraction(float(scale)) ** norm, true))
-        # [()] makes a number of what was one
+        # [()] turns an array without dimensions into a number.
         return np.array(told, dtype=float).reshape(values.shape)[()]
 
 

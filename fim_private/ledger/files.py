@@ -41,7 +41,7 @@ _SCHEMA = [("table", table.split()[2], table) for table in _TABLES]
 # A connection may take so many steps of SQLite, and one more for each byte of the file: many times
 # what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
-# Of what SQLite reports, by the first byte of its code.
+# SQLite's codes of errors, without their details: the lowest byte.
 _CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
 _DAMAGED = "it is damaged, or no ledger; put back the newest whole copy"
 _REASONS = {

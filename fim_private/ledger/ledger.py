@@ -1,4 +1,4 @@
-"""The budget of a data set: what releases spent, what is left, and what is refused."""
+"""The budget of a data set: what releases have spent, what is left, and what it refuses."""
 
 import os
 import re

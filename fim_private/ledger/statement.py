@@ -53,10 +53,10 @@ _ALIKE = {
 
 @dataclass(frozen=True)
 class Balance:
-    """What is spent of some units, and what is left.
+    """What has been spent on some units, and what is left.
 
     Attributes:
-        spent: The most that was spent of any one of them, by the names of `accountant.SUMS`.
+        spent: The most that was spent on any one of them, by the names of `accountant.SUMS`.
         limits: What that may be, under each composition that may allow a release.
         is_closed: Whether no composition holds any more, as the ledger was renewed.
     """
@@ -229,8 +229,8 @@ class Statement(Tabular):
         if not self.entries:
             return
         yield (
-            f"So far {self.together.in_words} is spent of {self._who}, if these releases were "
-            "planned beforehand."
+            f"So far {self.together.in_words} has been spent on {self._who}, if these releases "
+            "were planned beforehand. The limit holds in any case."
         )
         if self.terms.per is not None:
             periods = "all of these periods"

@@ -64,7 +64,7 @@ def budget_in_words(statement: Statement) -> tuple[str, ...]:
     plural = "" if number == 1 else "s"
     sentences = [
         statement.title,
-        f"It was charged with {number:,} release{plural}.",
+        f"Charged so far: {number:,} release{plural}.",
         f"Left now: {statement.at().left.in_words}.",
         statement.repeatable,
         *statement.notes,

@@ -231,7 +231,7 @@ def open_file(file: File, *, as_text: bool = False) -> File:
         return replace(file, form=form)
     if suffix in _BINARY_SUFFIXES:
         raise DataError(
-            f"{file.name} is no {suffix} file, for it begins otherwise; check how it was written"
+            f"{file.name} does not begin as a {suffix} file does; check how it was written"
         )
     raise unclear(
         f"{file.name} has no form that can be read; those are {READABLE}; "

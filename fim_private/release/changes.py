@@ -552,7 +552,7 @@ def spent_by_all(releases: Sequence[Release]) -> str:
     if first.scope.per is not None and any(not release.scope.periods for release in releases):
         who += " in a year"
     return (
-        f"Together these {len(releases):,} releases spend {cost.in_words} of one {who}, if they "
+        f"Together these {len(releases):,} releases spend {cost.in_words} on one {who}, if they "
         "were planned beforehand."
     )
 

@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
         raise DataError(f"{name!r} cannot be read: {reason}") from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError):
         raise DataError(
-            f"{name!r} is no release: load what was saved as .json or .parquet"
+            f"{name!r} is not a release: load what was saved as .json or .parquet"
         ) from None
 
 

@@ -63,7 +63,7 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
         (["show", "missing.json"], "Error: 'missing.json' cannot be read: No such file"),
         (
             ["show", SHOP],
-            f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n",
+            f"Error: '{SHOP}' is not a release: load what was saved as .json or .parquet\n",
         ),
         (["mine", SHOP, "--format", "parquet"], "Error: cannot write Parquet to the screen; name"),
         (["mine", SHOP, "--min-lift", "2"], "Error: --min-lift goes with --rules\n"),

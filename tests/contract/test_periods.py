@@ -535,7 +535,7 @@ def test_one_number_for_a_year(tmp_path: Path) -> None:
     ]
     year = "ε = 3.45, δ = 1.2e-05"
     assert f"in 12 months, with as much spent on each, has {year} in all." in releases[0].guarantee
-    assert f"Together these 12 releases spend {year} of one customer" in trend_page(named(releases))
+    assert f"Together these 12 releases spend {year} on one customer" in trend_page(named(releases))
     statement = fim.Ledger(path).statement()
     assert statement.spent_of_user.in_words == year
     assert f"A user who buys in all of these periods has {year} in all." in [*statement.notes]
@@ -569,7 +569,7 @@ def test_a_query_may_cut_a_basket_and_a_user_is_as_many_units_as_periods(tmp_pat
     ]
     both = ledger.statement().together
     assert both.epsilon > releases[0].charged.spent.epsilon
-    assert f"Together these 2 releases spend {both.in_words} of" in trend_page(named(releases))
+    assert f"Together these 2 releases spend {both.in_words} on" in trend_page(named(releases))
     cases = {
         ("month", "2024..2026"): (36, "all months of 2024..2026"),
         ("month", None): (12, "all months of a year"),

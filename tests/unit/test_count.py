@@ -315,7 +315,7 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("semicolons.csv", "bread;butter\njam\n", "has semicolons but no commas: separate items"),
         ("quote.csv", '"a,b\n', "is not well-formed CSV"),
         ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text"),
-        ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is no release: load what was saved"),
+        ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is not a release: load what was saved"),
         ("x.json", "{", "is no release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),
         ("p.xlsx", "what", "has no form that can be read"),

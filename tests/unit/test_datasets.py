@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "damaged": (
         {"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": None},
-        "'{}/1.parquet' is no .parquet file, for it begins otherwise",
+        "'{}/1.parquet' does not begin as a .parquet file does",
     ),
     "nothing": ({}, "'{}' is a folder without files"),
 }

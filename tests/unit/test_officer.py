@@ -69,7 +69,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
         "## What is not protected",
         "Released: ",
         " % of μ² for finding items.",
-        "It was charged with 1 release.",
+        "Charged so far: 1 release.",
         "So far ε = ",
         "Left now: ρ = ",
     ):
@@ -83,7 +83,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
     assert fields == FIELDS
     loss = entry["deployment"]["privacy_loss"]
     assert loss["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
-    assert "It was charged with 1 release." in entry["deployment"]["accounting"]["composition"]
+    assert "Charged so far: 1 release." in entry["deployment"]["accounting"]["composition"]
     other = tmp_path / "other.ledger"
     run(REPOSITORY, "budget", "create", other, "--epsilon", 3, "--delta", "1e-5")
     refused = run(REPOSITORY, "statement", saved, "--ledger", other)

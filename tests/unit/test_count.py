@@ -316,7 +316,7 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("quote.csv", '"a,b\n', "is not well-formed CSV"),
         ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text"),
         ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is not a release: load what was saved"),
-        ("x.json", "{", "is no release"),
+        ("x.json", "{", "is not a release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),
         ("p.xlsx", "what", "has no form that can be read"),
     ],

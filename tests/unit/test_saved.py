@@ -152,7 +152,7 @@ def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "b.parquet")
     (tmp_path / "c.parquet").write_bytes(b"PAR1 and nothing")
     for name in ("b.parquet", "c.parquet"):
-        with pytest.raises(DataError, match="is no release"):
+        with pytest.raises(DataError, match="is not a release"):
             fim.load(tmp_path / name)
     (tmp_path / "d.json").write_text(json.dumps({**broken(), "schema": 2}))
     with pytest.raises(DataError, match="has a release of schema 2; this version reads schema 1"):

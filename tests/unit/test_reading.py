@@ -163,7 +163,8 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     refused(written(tmp_path, "a.dat", ""), "a.dat", "is empty")
     refused(written(tmp_path, "a.csv", "\ufeff"), "is empty")
     refused(written(tmp_path, "b.dat.gz", gzip.compress(b"")), "b.dat.gz", "is empty")
-    refused(written(tmp_path, "a.parquet", SECRET), "a.parquet", "does not begin as a .parquet file")
+    parquet = written(tmp_path, "a.parquet", SECRET)
+    refused(parquet, "a.parquet", "does not begin as a .parquet file")
     refused(written(tmp_path, "a.arrow", SECRET), "does not begin as a .arrow file")
 
     def refuse(*_: object) -> None:

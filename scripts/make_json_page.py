@@ -69,14 +69,14 @@ often than chance is sure, and how many more rules are left out.
   more of the same promise, the sums are of all of them, and `ledgers` has their number as text.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
   as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none. `normal` is true
-  where all noise is normal.
+  where the release is Gaussian.
 
 Limits and what is left are rounded down, costs up.
 
 In the file, table `terms` has one `record`, and table `entries` `number`, `record` and `hash`. A record is JSON with
 sorted keys, without white space, in ASCII, and numbers of the budget as texts "p/q". A hash is SHA-256 of a record, in
 hexadecimal. Each record has the hash of the one before it as `previous`, the first entry that of the terms. An entry
-has `unit_columns` where columns named the unit, `span` where times were read, and `normal` where all noise is normal.
+has `unit_columns` where columns named the unit, `span` where times were read, and `normal` where the release is Gaussian.
 `PRAGMA user_version` is the form of the file: 4, or less in a ledger to which an older version made the last charge.
 
 ## CSV

@@ -26,7 +26,6 @@ from fim_private.mining.mine import mine
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
 from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.request.request import request_of
 
 DELTA = 1e-6
 USERS, COUNTS, EPSILONS = [500, 1000, 2000, 4000, 10_000], [2, 5, 10, 20, 50], [0.5, 1.0, 2.0]
@@ -88,22 +87,23 @@ def missed(
     for count, listed in product(counts, PICKED):
         asked: dict[str, Any] = {"size": size, "union": union, "epsilon": epsilon, "delta": DELTA}
         asked |= {"top": count, "supports": True}
-        by_mechanism: dict[str, float] = {}
-        for mechanism in (LEVELWISE, PICKED[listed]):
+        entries: dict[str, dict[str, Any]] = {
+            LEVELWISE: {"mechanism": LEVELWISE, "supports_share": 0.1},
+            SELECTIONS: {"mechanism": PICKED[listed], "supports_share": 0.1},
+            TOOL: {},
+            STATED: {"units": users},
+        }
+        row: dict[str, Any] = {"k": count, "listed": listed}
+        for entry, options in entries.items():
             shares = []
             for place, data in enumerate(samples_of_users):
-                given = asked | {"mechanism": mechanism, "supports_share": 0.1}
+                given = asked | options
                 if listed:
                     given["catalogue"] = _items(data)
                 release = mine(data, seed=seed + place, **given)
                 shares.append(_missed(release, data, count))
-            by_mechanism[mechanism] = fmean(shares)
-        if listed:
-            asked["catalogue"] = _items(samples_of_users[0])
-        chosen = request_of(by_user=True, **asked).mechanism.name
-        stated = request_of(by_user=True, units=users, **asked).mechanism.name
-        figures = (by_mechanism[name] for name in (LEVELWISE, PICKED[listed], chosen, stated))
-        rows.append({"k": count, "listed": listed, **dict(zip(ENTRIES, figures, strict=True))})
+            row[entry] = fmean(shares)
+        rows.append(row)
     return rows
 
 

@@ -29,7 +29,7 @@ class StepComposition(StrEnum):
 
     BASIC = "basic"  # their ε and their δ are added
     ZCDP = "zcdp"  # their ρ are added (docs/privacy.md, Theorem 8)
-    GAUSSIAN = "gaussian"  # their μ² are added; all noise is normal (Theorem 13)
+    GAUSSIAN = "gaussian"  # their μ² are added: of normal noise (Theorem 13), of picks (33)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Step:
     and delta, as rho, or as mu_squared. The others are None.
 
     Attributes:
-        purpose: "selection", "supports", "count" (the number of units), "vote", or a step of
-            levelwise such as "items".
+        purpose: "selection", "supports", "count" (the number of units), "look", "vote", or a step
+            of levelwise such as "items".
         sizes: The sizes of the itemsets that it is about.
         fraction: Its share of the whole budget, which is 1.
         epsilon: What it spends under basic composition.
@@ -236,7 +236,7 @@ def cost_of_segments(
 
 # What an entry costs: (ε, δ), and ρ and δ of zero-concentrated privacy.
 COSTS = ("epsilon", "delta", "rho", "zcdp_delta")
-# What entries add up. The last is the number of those whose noise is not all normal.
+# What entries add up. The last is the number of those that do not count as Gaussian.
 SUMS = (*COSTS, "other_noise")
 # What decides which unit is of which day: the columns of times and of baskets, and the kind of
 # period. Entries that differ in it add up.
@@ -261,7 +261,8 @@ def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Fraction]:
 def smallest_cost(sums: Mapping[str, Fraction], delta: Fraction | None = None) -> PrivacyCost:
     """Return the (ε, δ) of releases that were planned beforehand, with the smallest valid ε.
 
-    Basic composition, zCDP and, where all noise is normal, Gaussian privacy each prove one.
+    Basic composition, zCDP and, where all of them count as Gaussian, Gaussian privacy each prove
+    one.
 
     Args:
         sums: What the releases add up to, by the names of SUMS.

@@ -183,8 +183,8 @@ class ZcdpCost:
     Attributes:
         rho: > 0.
         delta: In [0, 1).
-        normal: Whether all of its noise is normal. It is then delta-approximately √(2 rho)-GDP,
-            too.
+        normal: Whether all of its noise is normal, apart from picks that count as Gaussian
+            (docs/privacy.md, Theorem 33). It is then delta-approximately √(2 rho)-GDP, too.
     """
 
     rho: Exact

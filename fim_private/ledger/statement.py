@@ -40,7 +40,7 @@ _COMPOSED = {
     Composition.ANY: "basic, zCDP or Gaussian composition, whichever allows a release",
     Composition.BASIC: "basic composition",
     Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
-    Composition.GAUSSIAN: "composition in Gaussian privacy, for normal noise alone",
+    Composition.GAUSSIAN: "composition in Gaussian privacy",
 }
 
 # Which units may replace one, by the parameters of entries that choose or divide the units.

@@ -482,6 +482,11 @@ def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float)
     return np.flatnonzero(pool.estimates >= least)
 
 
+def names_delta_of(budget: PrivacyBudget) -> Fraction:
+    """Return δ₀, the share of δ for naming items that only one unit has."""
+    return min(budget.delta_for_names(ITEMS_DELTA), LARGEST_ITEMS_DELTA)
+
+
 def levelwise(
     sought: Sought,
     budget: PrivacyBudget,
@@ -502,7 +507,7 @@ def levelwise(
     """
     items_delta = None
     if not sought.listed:
-        items_delta = min(budget.delta_for_names(ITEMS_DELTA), LARGEST_ITEMS_DELTA)
+        items_delta = names_delta_of(budget)
     mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
     if threshold:

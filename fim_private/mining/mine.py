@@ -40,7 +40,7 @@ from fim_private.request.itemsets import (
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, listed, recorded_request, request_from
 from fim_private.request.scope import Scope, listed_items
-from fim_private.run.engines import SQL, DryRun, Opened
+from fim_private.run.engines import LOCAL, SQL, DryRun, Opened
 from fim_private.run.outcome import Execution, Outcome
 from fim_private.run.run import Run, Spending
 
@@ -104,8 +104,9 @@ def mine(data: object, **options: Unpack[AllMineOptions]) -> Release | Segmented
     size: 2, "2-4" or range(2, 5). top: 1 to 100,000.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 with a catalogue. rho: 1e-18 to 1e8.
         Floats are taken by their digits. This is the budget of the whole release. Release.shares
-        says how it was split, by public parameters alone. A share as min_support takes 5 % of it,
-        unless the number of baskets (or users) is public.
+        says how it was split, by public parameters and, where there is one, by a noisy look at the
+        data. A share as min_support takes 5 % of it, unless the number of baskets (or users) is
+        public.
     catalogue, exclude: an iterable, or anything that data may be; catalogue also an earlier
     Release.
     by: makes one release for each of segments (names, or one text with commas). They share the
@@ -183,7 +184,7 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
             scope = replace(scope, known_from=known_from)
         promise = run.promise(scope)
         wholes = [
-            request_from(values, promise, question, universe)
+            request_from(values, promise, question, universe, may_look=run.engine.name == LOCAL)
             for level, universe in _levels(run, scope)
             for question in _scopes_of_questions(run, level)
         ]
@@ -193,7 +194,8 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
         shares *= wholes[0].target.levels
     requests = tuple(request.divided_among(shares) for request in wholes)
     plans = tuple(map(checked_plan, requests))
-    spending = Spending("mine", promise, plans[0], recorded_request(wholes[0]), shares)
+    recorded = wholes[0] if plans[0].look is not None else wholes[0].without_look()
+    spending = Spending("mine", promise, plans[0], recorded_request(recorded), shares)
     return Prepared(run, requests, plans, spending)
 
 
@@ -326,7 +328,8 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
 
 
 def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
-    """Carry out the plan, which decided all of it before purchases were read.
+    """Carry out the plan. It was settled before purchases were read, except for what a noisy look
+    decides.
 
     The number of units comes first, if it has noise of its own. The items that levelwise finds
     serve all questions. Then comes each selection, which counts and draws by turns, and after it
@@ -341,6 +344,7 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     items = None
     for request, plan in zip(prepared.requests, prepared.plans, strict=True):
         execution = replace(first, plan=plan)
+        request, execution = execution.settled(request)
         if items is None or not request.scope.with_each:
             items = execution.find_items()
         selected = execution.select(items, units)
@@ -351,14 +355,19 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
             with_items=request.scope.with_items,
             catalogue=request.scope.catalogue,
         )
-        release = _release(prepared, request, replace(opened, scope=scope), published)
+        spending = prepared.spending
+        if plan.look is not None:
+            spending = replace(spending, plan=execution.plan)
+        release = _release(run, spending, request, replace(opened, scope=scope), published)
         capped = request.target.min_support is not None and len(selected) >= request.target.top
         yield replace(release, capped=capped)
 
 
-def _release(prepared: Prepared, request: Request, opened: Opened, published: Outcome) -> Release:
+def _release(
+    run: Run, spending: Spending, request: Request, opened: Opened, published: Outcome
+) -> Release:
     """Return the release of what a request published, under the names of its catalogue."""
-    run, spending, scope = prepared.run, prepared.spending, opened.scope
+    scope = opened.scope
     target, public = request.target, request.public
     names = scope.catalogue
     if names is not None:

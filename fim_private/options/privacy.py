@@ -144,7 +144,7 @@ class LedgerLimit(TypedDict):
         OptionalText,
         budget(
             "How releases add up: as sums of ε and δ (basic), in zCDP, or in Gaussian privacy, "
-            "for normal noise alone. Any allows what one of the three allows, and needs a δ.",
+            "if all of them are Gaussian. Any allows what one of the three allows, and needs a δ.",
             "any|basic|zcdp|gaussian",
             values=("any", "basic", "zcdp", "gaussian"),
             shown="any; zcdp with --rho; basic without a δ",

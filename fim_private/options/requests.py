@@ -290,9 +290,9 @@ class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOpt
     units: Annotated[
         OptionalNumber,
         public(
-            "About how many baskets (or users) there are, if that is public. For a few itemsets "
-            "of users it decides which mechanism finds more. If it is wrong you find less, and "
-            "everybody stays protected."
+            "About how many baskets (or users) there are, if that is public. For up to 20 itemsets "
+            "of users it can decide the mechanism, so that no budget goes to a look at the data. "
+            "If it is wrong you find less, and everybody stays protected."
         ),
     ]
     known: Annotated[

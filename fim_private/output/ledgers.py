@@ -50,7 +50,7 @@ _VERIFIED = (
 )
 _ANY = (
     "A release is allowed if one of these has enough left for it. Gaussian composition ends "
-    "with the first release whose noise is not all normal."
+    "with the first release that is not Gaussian."
 )
 
 

@@ -356,6 +356,14 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     if request.scope.groups:
         kinds = f"{itemsets_of(request.target.sizes, sought)} of each of {questions} levels"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."
+    if plan.look is not None:
+        yield (
+            f"The first step measures, with noise, the support of the itemset of rank "
+            f"{sought + 1:,}. If the result is {plan.look.most_needed:,} or more, or "
+            f"somewhat less where there are few users, {plan.look.request.mechanism.name} replaces "
+            f"the steps of levelwise. The cost is the same either way, and the release says which "
+            f"mechanism was used."
+        )
     if plan.target.most_supports > 1 and request.supports_share:
         yield (
             f"With 95 % probability a support is that near to the truth if all "

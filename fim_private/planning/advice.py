@@ -60,6 +60,8 @@ def needed_support(request: Request) -> int | None:
     except ParameterError:  # a step of the budget is out of range, too
         return None
     least = min(filter(None, supports), default=None)
+    if least is not None and plan.look is not None:  # whichever mechanism it chooses
+        least = max(least, needed_support(plan.look.request) or least)
     if least is None or request.target.keep_all or plan.spares_all_for_one:
         return least
     # An interval that reaches 0 leaves an itemset out.

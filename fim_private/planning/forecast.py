@@ -35,7 +35,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
 from fim_private.request.allocation import plan_of
 from fim_private.request.groups import itemsets_of
-from fim_private.request.plan import Selection
+from fim_private.request.plan import ReleasePlan, Selection
 from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
@@ -221,13 +221,28 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     target = request.target
     if target.min_support is not None or request.public.max_basket is not None:
         return None
-    plan = plan_of(request)
+    plan, shop = plan_of(request), Shop.of(units, items, among)
+    found, step = _expected_found(request, plan, shop, among), plan.step("look")
+    if found is None or plan.look is None or step is None:
+        return found
+    left_out = float(shop.top(target.sizes, target.top + 1).supports[-1])
+    lead = (left_out - plan.look.least_support(units)) * math.sqrt(step.normal)
+    is_picked = float(_normal(lead))
+    of_picks = _expected_found(plan.look.request, plan.look.plan, shop, among)
+    assert of_picks is not None
+    return is_picked * of_picks + (1 - is_picked) * found
+
+
+def _expected_found(
+    request: Request, plan: ReleasePlan, shop: Shop, among: int | None
+) -> float | None:
+    """Return the share that a plan finds of the true top, without a look. See `expected_found`."""
+    target = request.target
     half_width = 0
     if not target.keep_all:
         half_width = plan.half_width(target.most_supports)
     shares = []
     # Levelwise has one selection for all sizes.
-    shop = Shop.of(units, items, among)
     for sizes, selection in zip(target.groups, cycle(plan.selections), strict=False):
         top, run = shop.top(sizes, target.top), selection.run
         if isinstance(run, Levelwise):
@@ -373,7 +388,7 @@ def usual_list_gain(units: int, user_items: float, among: int) -> Marked | None:
 
     units, user_items, among: as in `list_gain`.
     """
-    request = request_of(by_user=True, mechanism="levelwise")
+    request = request_of(by_user=True)
     return list_gain(request, units=units, user_items=user_items, among=among)
 
 

@@ -47,7 +47,7 @@ class Facts:
         guarantee: The guarantee.
         unit: What is protected, and the columns that name it.
         relation: The neighbour relation.
-        spent: ε, δ, ρ and, if all noise is normal, μ; and whether δ is small enough.
+        spent: ε, δ, ρ and, if it is Gaussian, μ; and whether δ is small enough.
         steps: Each step, with its share of the budget.
         budget: What the ledger says of the charge, and of all releases so far.
         released: How much came out, the mechanism, and what was asked for.
@@ -147,7 +147,7 @@ def _unit(release: AnyRelease) -> Iterator[str]:
 
 
 def _spent(release: AnyRelease) -> Iterator[str]:
-    """Yield ε and δ, ρ and, if all noise is normal, μ: as they were set, or as they follow.
+    """Yield ε and δ, ρ and, if it is Gaussian, μ: as they were set, or as they follow.
 
     Source: docs/privacy.md, "The ledger". Normal noise on all steps is also √(2ρ)-GDP.
     """

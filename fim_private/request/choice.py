@@ -1,10 +1,13 @@
-"""Which mechanism "auto" stands for, by public choices alone.
+"""Which mechanism "auto" stands for, by public choices; for up to 50 itemsets of users a look at
+the data, with noise, may still choose another one (`plan.Look`).
 
 For many itemsets it is levelwise, whose noise does not grow with their number. For one, it is the
 mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For a few
 itemsets of users, with δ = 0 or with caps it is one that selects itemsets one by one. How many
 "a few" are depends on the number of users, if that is stated.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
@@ -27,6 +30,11 @@ _FEW = {"items": 5, "together": 5, "pairs": 2}
 _USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)}
 _GROWTH = 1.25
 _MOST_SELECTED = 20
+# Otherwise a look at the data decides, if at most this many itemsets of at most so many items are
+# sought: without a list, and with one. Picks have to count larger itemsets, and over a list all of
+# them, which levelwise need not.
+_MOST_LOOKED_FOR = 50
+_LARGEST_LOOKED_FOR, _LARGEST_LISTED = 3, 2
 
 
 @dataclass(frozen=True)
@@ -37,11 +45,14 @@ class Choice:
         name: The name of the mechanism.
         reason: Why it was chosen: a clause that follows the name; None if a caller named it.
         replaces_levelwise: Whether it selects a few itemsets of users where levelwise is usual.
+        picks: The mechanism that is taken instead if a look at the data, with noise, says that
+            it finds more (`plan.Look`). None if nobody looks.
     """
 
     name: str
     reason: str | None = None
     replaces_levelwise: bool = False
+    picks: Choice | None = None
 
     @property
     def is_for_one(self) -> bool:
@@ -75,17 +86,21 @@ def automatic_choice(
     )
     if not seeks_several:
         return _for_one_itemset(target, public, promise)
+    picks = "exponential" if public.lists_items else "limited-domain"
     if _are_few_of_users(target, public, promise):
-        name = "exponential" if public.lists_items else "limited-domain"
         users = "users" if public.units is None else f"about {public.units:,} users"
         reason = f"it finds more than levelwise, for few itemsets of {users}"
-        return Choice(name, reason, replaces_levelwise=True)
+        return Choice(picks, reason, replaces_levelwise=True)
     if target.sizes[-1] > LARGEST_SIZE:
         return Choice(
             "limited-domain", f"levelwise finds itemsets of up to {LARGEST_SIZE} items only"
         )
     needs_no_list = "" if public.lists_items else " and needs no product list"
-    return Choice("levelwise", f"it finds many itemsets with the least noise{needs_no_list}")
+    return Choice(
+        "levelwise",
+        f"it finds many itemsets with the least noise{needs_no_list}",
+        picks=_picks_after_look(picks, target, public, promise),
+    )
 
 
 def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> Choice:
@@ -102,6 +117,30 @@ def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> C
         "limited-domain",
         "for one itemset, it needs the smallest margin of all that need no product list",
     )
+
+
+def _picks_after_look(
+    name: str, target: Target, public: PublicFacts, promise: Promise
+) -> Choice | None:
+    """Return the choice of a mechanism that picks, if a look at the data is worth its share.
+
+    Source: measured (docs/benchmarks.md).
+    """
+    largest = _LARGEST_LISTED if public.lists_items else _LARGEST_LOOKED_FOR
+    is_worth_it = (
+        promise.by_user
+        and target.min_support is None
+        and not target.rules
+        and target.levels == 1
+        and len(target.groups) == 1
+        and target.sought <= _MOST_LOOKED_FOR
+        and kind_of(target.sizes, union=target.union) != "larger"
+        and target.sizes[-1] <= largest
+    )
+    if not is_worth_it:
+        return None
+    reason = "a noisy look at the data showed that the itemsets are frequent enough for it"
+    return Choice(name, reason, replaces_levelwise=True)
 
 
 def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> bool:

@@ -4,6 +4,8 @@ A plan is inert: it draws nothing and reads nothing. `allocation` makes it from 
 accountant says what it costs, and `run` carries it out.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,10 +27,12 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import shortfall
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request.groups import Target, range_of
+from fim_private.request.request import Request
 from fim_private.request.supports import SupportNoise
 
 _IN_WORDS = {
     "count": "the number of units",
+    "look": "choosing the mechanism",
     "items": "finding items",
     "candidates": "finding sets of items",
     "first count": "counting candidates",
@@ -97,6 +101,42 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How a noisy support decides which of two plans is carried out (docs/privacy.md, Theorem 33).
+
+    It is that of the first itemset that a true ranking leaves out, such as the eleventh of ten.
+
+    Attributes:
+        most_needed: From this noisy support on, in units, the itemsets are picked one by one,
+            however many units there are.
+        leniency: c >= 0, in units: of n units a factor n/(n + c) of that is enough.
+        request: The request for the mechanism that picks them.
+        plan: Its plan, which costs the same, and of which the look is a step too.
+    """
+
+    most_needed: int
+    leniency: int
+    request: Request
+    plan: ReleasePlan
+
+    def least_support(self, units: int) -> float:
+        """Return the noisy support, in units, from which on itemsets are picked one by one.
+
+        The fewer units there are, the less levelwise finds.
+        """
+        units = max(units, 1)
+        return self.most_needed * units / (units + self.leniency)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values: what a dry run prints as JSON."""
+        return {
+            "mechanism": self.request.mechanism.name,
+            "most_needed": self.most_needed,
+            "leniency": self.leniency,
+        }
+
+
+@dataclass(frozen=True)
 class ReleasePlan:
     """What a release will do with the purchases, in order.
 
@@ -109,6 +149,7 @@ class ReleasePlan:
         names_delta: δ₀, the part of δ for revealing what only one unit has, besides the δ of the
             steps.
         joint_noise: Whether normal noise on supports gives the number of units as well.
+        look: How the data decide whether another plan, of the same cost, is carried out.
     """
 
     steps: tuple[Step, ...]
@@ -118,6 +159,7 @@ class ReleasePlan:
     selections: tuple[Selection, ...] = ()
     names_delta: Fraction = Fraction(0)
     joint_noise: bool = False
+    look: Look | None = None
 
     @property
     def spares_all_for_one(self) -> bool:
@@ -146,7 +188,10 @@ class ReleasePlan:
         for selection in self.selections:
             if isinstance(selection.run, ItemSearch):
                 names_delta = selection.run.names_delta(units)
-        if zcdp.delta == self.names_delta and (zcdp.normal or not zcdp.delta):
+        # Picks may abstain: of several units at once that takes more than their δ₀.
+        abstains = bool(self.top_k_runs) and zcdp.delta > 0
+        is_scaled = zcdp.delta == self.names_delta and (zcdp.normal or not zcdp.delta)
+        if is_scaled and not abstains:
             rho = units**2 * zcdp.rho
             return cost, ZcdpCost(rho, names_delta, normal=zcdp.normal)
         # A selection whose δ is no such probability: by its ε (Theorem 16).
@@ -185,6 +230,7 @@ class ReleasePlan:
             "names_delta": float(Exact(self.names_delta)),
             "composition": str(self.composition),
             "zcdp": {"rho": float(self.zcdp.rho), "delta": float(self.zcdp.delta)},
+            "look": self.look and self.look.to_dict(),
             "steps": [
                 {**step.to_dict(), "half_width": noise and noise.half_width}
                 for step, noise in zip(self.steps, map(self.widest_noise, self.steps), strict=True)
@@ -198,7 +244,7 @@ class ReleasePlan:
         """
         if step.purpose == "supports":
             return self.noise(self.target.most_supports)
-        return noise_of(step, 1) if step.purpose == "count" else None
+        return noise_of(step, 1) if step.purpose in ("count", "look") else None
 
     @property
     def top_k_runs(self) -> list[TopK]:

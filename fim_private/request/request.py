@@ -46,6 +46,8 @@ _LEAST_SHARE = Fraction(1, 10**6)
 # The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a
 # few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
+# The share of the budget for a look at the data that settles the mechanism.
+LOOK_SHARE = Fraction(3, 100)
 # The share for supports that decide which itemsets levelwise releases, and for those of rules
 # (docs/privacy.md, "Supports of parts, and rules").
 _THRESHOLD_SHARE, _RULES_SHARE = Fraction(40, 100), _THIRD
@@ -65,6 +67,10 @@ class Request:
         reason: Why this mechanism, if the choice was left to "auto"; else None.
         supports_share: The share of the budget for noisy supports; 0 if none are released.
         count_share: The share for a noisy number of units; 0 if no step is spent on it.
+        look_share: The share for a look at the data that settles the mechanism; 0 if there is none.
+        picks: The mechanism that this look may choose instead of `mechanism`.
+        may_look: Whether there may be a look at all. Elsewhere than on this machine it would count
+            many itemsets that levelwise leaves out.
         scope: Which purchases count.
         options: The options that it was made from, to make another from some of them.
     """
@@ -76,6 +82,9 @@ class Request:
     reason: str | None = None
     supports_share: Fraction = _NOTHING
     count_share: Fraction = _NOTHING
+    look_share: Fraction = _NOTHING
+    picks: Choice | None = None
+    may_look: bool = True
     scope: Scope = field(default_factory=Scope)
     options: OptionValues = field(default_factory=dict, compare=False, repr=False)
 
@@ -104,7 +113,7 @@ class Request:
     @property
     def search_share(self) -> Fraction:
         """The share of the budget that is for finding itemsets."""
-        return 1 - self.supports_share - self.count_share
+        return 1 - self.supports_share - self.count_share - self.look_share
 
     @property
     def counted_universe(self) -> Universe:
@@ -128,7 +137,7 @@ class Request:
             values, by_user=promise.by_user, units_are_chosen=promise.units_are_chosen
         )
         universe = None if "catalogue" in changes else self.public.universe
-        return request_from(values, promise, self.scope, universe)
+        return request_from(values, promise, self.scope, universe, may_look=self.may_look)
 
     def without_count_step(self) -> Request:
         """Return the request without a step for the number of units, which joint noise gives too.
@@ -138,6 +147,16 @@ class Request:
         if self.seeks_a_share:
             return self
         return replace(self, count_share=_NOTHING)
+
+    def without_look(self) -> Request:
+        """Return the request for the mechanism that no look at the data replaces."""
+        return replace(self, look_share=_NOTHING, picks=None)
+
+    def with_picks(self) -> Request:
+        """Return the request for the mechanism that a look at the data may choose."""
+        assert self.picks is not None
+        spec = registry.spec_named(self.picks.name)
+        return replace(self, mechanism=spec, reason=self.picks.reason, picks=None)
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""
@@ -199,7 +218,12 @@ def request_of(*, by_user: bool, **options: Unpack[RequestOptions]) -> Request:
 
 
 def request_from(
-    values: OptionValues, promise: Promise, scope: Scope, universe: Universe | None = None
+    values: OptionValues,
+    promise: Promise,
+    scope: Scope,
+    universe: Universe | None = None,
+    *,
+    may_look: bool = True,
 ) -> Request:
     """Return what a caller asks for, checked. A catalogue is read.
 
@@ -211,6 +235,7 @@ def request_from(
         promise: Who is protected, under which relation and budget.
         scope: Which purchases count.
         universe: What the options say of all items, where that was read before.
+        may_look: Whether a look at the data may settle the mechanism.
     """
     questions, levels = (max(len(asked), 1) for asked in (scope.with_each, scope.groups))
     target = replace(_target_of(values), questions=questions, levels=levels)
@@ -248,7 +273,7 @@ def request_from(
     request = replace(request, supports_share=_supports_share(request, choice))
     request = replace(request, count_share=_count_share(request))
     _check_supports(request)
-    return request
+    return _with_look(replace(request, may_look=may_look), choice)
 
 
 def _target_of(values: OptionValues) -> Target:
@@ -317,6 +342,16 @@ def _check_supports(request: Request) -> None:
             f"{parameter('rules')} of these itemsets need supports of more than "
             f"{_MOST_SUPPORTS:,} subsets; lower {parameter('top')} or {parameter('size')}"
         )
+
+
+def _with_look(request: Request, choice: Choice) -> Request:
+    """Return the request with a look at the data, if that may settle the mechanism."""
+    # In periods somebody may be several units, and picks do not say what they cost then. All
+    # segments have the same mechanism.
+    may_look = request.may_look and request.scope.time is None and request.scope.by is None
+    if choice.picks is None or not may_look or request.search_share <= LOOK_SHARE:
+        return request
+    return replace(request, look_share=LOOK_SHARE, picks=choice.picks)
 
 
 def _supports_share(request: Request, choice: Choice) -> Fraction:
@@ -558,7 +593,7 @@ def recorded_request(request: Request) -> dict[str, object]:
         "max_basket": public.max_basket,
         "max_baskets": public.max_baskets,
         "units": public.units,
-        "mechanism": request.mechanism.name,
+        "mechanism": request.mechanism.name if request.picks is None else AUTO,
         "supports_share": request.supports_share,
         "count_share": request.count_share,
         "rho": request.budget.rho,

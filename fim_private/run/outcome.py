@@ -4,18 +4,24 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from statistics import NormalDist
+from typing import Self
 
 import numpy as np
 
 from fim_private.counting.source import SelectedItemset, SupportSource
+from fim_private.dp.accountant import Step
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import NoisyCounts
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
+from fim_private.request.groups import Promise
 from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
 from fim_private.request.plan import ReleasePlan, Selection, noise_of
+from fim_private.request.request import Request
 from fim_private.request.supports import (
     CONFIDENCE,
     SUPPORT_CONFIDENCE,
@@ -99,6 +105,28 @@ class Measurement:
         return [*map(units.share_interval, wider.lower, wider.upper)]
 
 
+@dataclass(frozen=True)
+class NoisySupport:
+    """A noisy support that a look at the data saw, in units, and its normal noise."""
+
+    support: float
+    noise: SupportNoise
+
+    def surely_exceeded(self, noise: SupportNoise, count: int) -> float:
+        """Return a number of units above which other noisy supports are of larger supports.
+
+        With 95 % probability that is so of all of them.
+
+        Args:
+            noise: The noise of the others.
+            count: How many there are, >= 1.
+        """
+        own = noise.own_variance + self.noise.own_variance
+        shared = noise.shared_variance + self.noise.shared_variance
+        sigmas = NormalDist().inv_cdf(1 - float(1 - CONFIDENCE) / count)
+        return self.support + sigmas * math.sqrt(own + shared)
+
+
 # -------------------- carrying out the steps
 
 
@@ -110,11 +138,14 @@ class Execution:
         plan: The plan.
         source: The purchases.
         randomness: What choices and noise are drawn from.
+        left_out: The noisy support of the first itemset that a true ranking leaves out, if a look
+            at the data saw it.
     """
 
     plan: ReleasePlan
     source: SupportSource
     randomness: Randomness
+    left_out: NoisySupport | None = None
 
     def unit_count(self, *, public: bool) -> UnitCount | None:
         """Return how many units there are: exactly if that is public, else with noise.
@@ -127,6 +158,56 @@ class Execution:
         if step is None:
             return None
         return UnitCount.noisy(self.source.units, noise_of(step, 1), self.randomness)
+
+    def settled(self, request: Request) -> tuple[Request, Self]:
+        """Return what is carried out, and for which request: after a look, if the plan has one.
+
+        Source: docs/privacy.md, Theorem 33.
+        """
+        look, step = self.plan.look, self.plan.step("look")
+        if look is None or step is None:
+            return request, self
+        support = self._support_left_out(look.plan.selections[0])
+        left_out, units = self._seen(support, step, request.promise)
+        if left_out.support < look.least_support(units):
+            reason = (
+                f"a noisy look at the data did not show that the itemsets are frequent enough for "
+                f"{look.request.mechanism.name}"
+            )
+            return replace(request, reason=reason), self
+        return look.request, replace(self, plan=look.plan, left_out=left_out)
+
+    def _seen(self, support: int, step: Step, promise: Promise) -> tuple[NoisySupport, int]:
+        """Return what a look sees: a support and the number of units.
+
+        The number comes with the support at no cost where one unit more or less is to be hidden
+        (docs/privacy.md, Theorem 28), and where it is public.
+        """
+        units = self.source.units
+        if promise.neighbors == Neighbors.ADD_REMOVE:
+            noise = noise_of(step, 1, joint=True)
+            [noisy], units = noisy_supports.release_with_units(
+                [support], units, noise, randomness=self.randomness
+            )
+        elif promise.units_are_public:
+            noise = noise_of(step, 1)
+            [noisy] = noisy_supports.release([support], noise, randomness=self.randomness)
+        else:
+            noise = noise_of(step, 2)
+            noisy, units = noisy_supports.release(
+                [support, units], noise, randomness=self.randomness
+            )
+        return NoisySupport(noisy / noise.steps, noise), units
+
+    def _support_left_out(self, selection: Selection) -> int:
+        """Return the support of the first itemset that a true ranking leaves out; 0 if none is."""
+        spectrum = self.source.spectrum(selection.public.sizes, selection.universe)
+        seen = 0
+        for support, multiplicity in spectrum.levels():
+            seen += multiplicity
+            if seen > selection.public.top:
+                return support
+        return 0
 
     def find_items(self) -> NoisyCounts | None:
         """Return the items that levelwise finds first; None if the plan has another mechanism."""
@@ -256,7 +337,11 @@ class Execution:
             estimates, candidates = self._reaching(least, measurement, len(named))
         else:
             estimates = measurement.estimates()
-            candidates = self._ranked(named, estimates, measurement.noise)
+            doubts = self._doubts(named, measurement)
+            candidates = [
+                replace(estimate, doubtful=doubtful)
+                for estimate, doubtful in zip(estimates, doubts, strict=False)
+            ]
         leaves_out = not self.plan.target.keep_all
         if leaves_out and self.plan.spares_all_for_one:
             leaves_out = all(itemset.doubtful for itemset in candidates)
@@ -271,35 +356,33 @@ class Execution:
             clear = _pooled(measurement, clear, named)
         return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
 
-    def _ranked(
-        self, named: Sequence[SelectedItemset], estimates: Sequence[Itemset], noise: SupportNoise
-    ) -> list[Itemset]:
-        """Return the itemsets selected with their supports, and whether each is doubtful.
+    def _doubts(
+        self, named: Sequence[SelectedItemset], measurement: Measurement
+    ) -> list[bool | None]:
+        """Return of each itemset selected whether one that was left out may be more frequent.
 
-        It is if an itemset that was left out may be more frequent.
+        None where nothing is said of that.
 
-        estimates: of the itemsets selected, and then of others.
+        measurement: of the itemsets selected, and then of others.
         """
+        noise = measurement.noise
+        if self.left_out is not None:
+            extremes = noisy_supports.extremes(measurement.itemsets, measurement.noisy)
+            exceeded = self.left_out.surely_exceeded(noise, len(named)) * noise.steps
+            return [least <= exceeded for least, _ in extremes[: len(named)]]
+        supports = measurement.consistent(noise.reach(CONFIDENCE))
         doubtful = [itemset.doubtful for itemset in named]
         for selection in self.plan.selections:
-            run, most_left_out = selection.run, selection.shortfall()
-            if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
-                continue
-            possible = selection.public.candidates
-            are_all_sought = possible is not None and run.count >= possible
             places = [
                 place
                 for place, itemset in enumerate(named)
                 if len(itemset.items or ()) in selection.public.sizes
             ]
-            least_upper_end = min((_interval(estimates[place])[1] for place in places), default=0)
-            # Noise that all supports share cancels where two of them are compared.
-            cut = most_left_out + least_upper_end - noise.common_reach
-            for place in places:
-                low, _ = _interval(estimates[place])
-                doubtful[place] = not are_all_sought and (low == 0 or low <= cut)
-        pairs = zip(estimates, doubtful, strict=False)
-        return [replace(estimate, doubtful=is_doubtful) for estimate, is_doubtful in pairs]
+            left_out = _most_left_out(selection, [supports.upper[place] for place in places], noise)
+            if left_out is not None:
+                for place in places:
+                    doubtful[place] = supports.lower[place] <= left_out
+        return doubtful
 
     def _reaching(
         self, least: MinSupport, measurement: Measurement, selected: int
@@ -342,6 +425,25 @@ class Execution:
 def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
     """Return the items of itemsets that have names."""
     return [itemset.items or () for itemset in itemsets]
+
+
+def _most_left_out(
+    selection: Selection, upper_ends: Sequence[int], noise: SupportNoise
+) -> int | None:
+    """Return the largest support, in units, that an itemset may have which picks passed over.
+
+    Below 0 if none is left out; None if nothing is known of it.
+
+    upper_ends: of the intervals of the itemsets picked.
+    """
+    run, lead = selection.run, selection.shortfall()
+    if lead is None or not isinstance(run, TopK) or run.count == 1:
+        return None
+    possible = selection.public.candidates
+    if possible is not None and run.count >= possible:
+        return -1
+    # Noise that all supports share cancels where two of them are compared.
+    return max(min(upper_ends, default=0) + lead - noise.common_reach, 0)
 
 
 def _interval(itemset: Itemset) -> tuple[int, int]:

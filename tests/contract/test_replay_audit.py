@@ -31,15 +31,19 @@ from fim_private.auditing.replay import LeakError, share_used
 from fim_private.counting import portable as portable_candidates
 from fim_private.counting import source as counting_source
 from fim_private.counting.counter import clipped_weights
+from fim_private.dp.accountant import Step as BudgetStep
 from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.cost import Exact
 from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import ItemSearch, NoisyCounts, WeightedItemsets
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import GivenItemsets, supports_of
+from fim_private.request.plan import Selection, noise_of
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
+from fim_private.run import outcome
 from fim_private.run.outcome import Execution
 
 GRID = laws.GRID
@@ -204,6 +208,7 @@ ASKS = [
     *asks("users' with a, known", size=2, top=49, with_items=["a"], known=KNOWN, **USER),
     *asks("united with a, least", with_items=["a"], size=2, together="user", **LEAST),
     *asks("users' least", size="1-3", **LEAST),
+    *asks("users, looked at", size=1, top=6, supports=True, user="user", rho=1),
     *asks("united, least", size=2, together="user", **LEAST),
     *asks("united, listed, least", size=2, together="user", catalogue=LISTED, **LEAST),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
@@ -287,6 +292,8 @@ def test_no_neighbour_uses_more_than_the_budget_and_one_nearly_all_of_it(ask: As
     # these has fewer kinds of letters than the second count has room for.
     roomy = {"known", "with_items", "with_each", "group"}
     has_room = not roomy.isdisjoint(ask.asked) or "one scale" in ask.name
+    # A look is at one support, which another unit need not change.
+    has_room |= "looked at" in ask.name
     is_looser = has_room and ask.asked["neighbors"] == "replace-one"
     assert audit(ask) >= (Fraction(7, 10) if is_looser else NEARLY)
 
@@ -832,6 +839,29 @@ def counted_by_basket(patch: Patch) -> None:
     by_basket(patch, "CandidateCounts")
 
 
+def looks_at_two(patch: Patch) -> None:
+    """A look at the supports of the first and the last itemset together, which one unit has."""
+    last = Execution._support_left_out
+
+    def both(execution: Execution, selection: Selection) -> int:
+        first = replace(selection, public=replace(selection.public, top=1))
+        return last(execution, first) + last(execution, selection) - 4  # so that levelwise goes on
+
+    patch.setattr(Execution, "_support_left_out", both)
+
+
+def too_quiet_a_look(patch: Patch) -> None:
+    """A look with a third of the variance that its share buys."""
+    loud = noise_of
+
+    def quiet(step: BudgetStep, count: int, **how: Any) -> SupportNoise:
+        if step.purpose == "look":
+            step = replace(step, mu_squared=Exact(3 * step.normal))
+        return loud(step, count, **how)
+
+    patch.setattr(outcome, "noise_of", quiet)
+
+
 MUTANTS: list[tuple[Callable[[Patch], None], tuple[str, ...]]] = [
     (no_clip, ("items add-remove", "pairs replace-one")),
     (rounded_up, ("1 to 3 together add-remove", "users' 1 to 3, listed add-remove")),
@@ -864,6 +894,8 @@ MUTANTS: list[tuple[Callable[[Patch], None], tuple[str, ...]]] = [
     (whole_noise_on_halves, ("pairs add-remove", "counts, ρ add-remove")),
     (two_normals_anyway, ("pairs replace-one",)),
     (counted_by_basket, ("users add-remove",)),
+    (looks_at_two, ("users, looked at add-remove",)),
+    (too_quiet_a_look, ("users, looked at add-remove",)),
 ]
 
 

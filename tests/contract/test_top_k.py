@@ -1,6 +1,9 @@
 """Several itemsets in one release: what is picked, and what it costs."""
 
+import math
 from fractions import Fraction
+from itertools import permutations, product
+from operator import add
 from typing import Any
 
 import pytest
@@ -9,7 +12,7 @@ from asking import request_for
 
 import fim_private as fim
 from fim_private.counting.source import Catalogue, Universe, UnknownUniverse
-from fim_private.dp.composition import gdp_mu, zcdp_rho
+from fim_private.dp.composition import gdp_delta_upper, gdp_mu, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -150,3 +153,52 @@ def test_bad_requests_are_refused(changes: dict[str, Any], message: str) -> None
 def test_choosing_over_capped_baskets_abstains_on_nothing() -> None:
     assert fim.mine([["a", "b"]], mechanism="choosing", max_basket=10).abstained
     assert not fim.mine([["a", "b"]] * 500, mechanism="choosing", max_basket=10).abstained
+
+
+# -------------------- choices in Gaussian privacy (docs/privacy.md, Theorem 33)
+
+Sequences = dict[tuple[int, ...], float]
+
+
+def picked(supports: tuple[int, ...], count: int, epsilon: float) -> Sequences:
+    """The probability of each sequence of candidates that the exponential mechanism picks."""
+    weights = [math.exp(epsilon * support) for support in supports]
+    found = {}
+    for order in permutations(range(len(supports)), count):
+        left, probability = sum(weights), 1.0
+        for place in order:
+            probability *= weights[place] / left
+            left -= weights[place]
+        found[order] = probability
+    return found
+
+
+def excess(one: Sequences, other: Sequences, epsilon: float) -> float:
+    """The δ at which both are (ε, δ)-indistinguishable, from one side."""
+    return sum(max(one[key] - math.exp(epsilon) * other[key], 0) for key in one)
+
+
+def most_excess(factor: float) -> float:
+    """The largest ratio of what picks need for δ, to what Gaussian privacy allows them.
+
+    factor: times √k ε₀, their μ.
+    """
+    worst = 0.0
+    for supports, count, epsilon in product(
+        [(2, 2, 2), (3, 1, 0), (6, 5, 5, 0), (4, 4, 0, 0)], (1, 2, 3), (0.2, 0.7, 1.5)
+    ):
+        whole = picked(supports, count, epsilon)
+        mu = Fraction(factor * math.sqrt(count) * epsilon)
+        for more in product((0, 1), repeat=len(supports)):
+            beside = picked(tuple(map(add, supports, more)), count, epsilon)
+            for at in (0, 0.1, 0.3, 0.6, 1, 1.5, 2.5):
+                allowed = float(gdp_delta_upper(Fraction(at), mu))
+                for pair in ((whole, beside), (beside, whole)):
+                    worst = max(worst, excess(*pair, at) / allowed)
+    return worst
+
+
+def test_choices_are_as_gaussian_as_is_charged() -> None:
+    """A unit may support any candidates; and a smaller factor, 1/2, is caught."""
+    assert 0.85 < most_excess(math.sqrt(math.pi / 8)) <= 1
+    assert most_excess(0.5) > 1

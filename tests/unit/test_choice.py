@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,20 @@ import pytest
 import fim_private as fim
 from fim_private.auditing.audit import auditable
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
+from fim_private.mining.mine import planned
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.planning.plan import plan
+from fim_private.request import supports
+from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
-from fim_private.request.request import request_of
-from fim_private.request.supports import NoiseKind
+from fim_private.request.request import Request, request_of
+from fim_private.request.supports import NoiseKind, SupportNoise
+from fim_private.run.outcome import NoisySupport
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
 ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]
@@ -80,12 +87,13 @@ def test_no_more_are_sought_than_a_short_list_makes() -> None:
 
 def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:
     """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks."""
-    visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
+    lists = [*SHOP, *[["oil", "salt"]] * 300]
+    visits = pa.table({"user": [*range(len(lists))], "items": lists})
     asked: list[tuple[dict[str, Any], str, Fraction]] = [
         ({"top": 2}, "limited-domain", Fraction(1, 10)),
-        ({"top": 3}, "levelwise", Fraction(1, 10)),
+        ({"top": 3}, "limited-domain", Fraction(1, 10)),  # after a look
+        ({"top": 4}, "levelwise", Fraction(1, 10)),
         ({"top": 3, "units": 10_000}, "limited-domain", Fraction(1, 10)),
-        ({"top": 3, "units": 1_000}, "levelwise", Fraction(1, 10)),
         ({"top": 2, "neighbors": "replace-one", "size": 1}, "limited-domain", Fraction(15, 100)),
         ({"top": 3, "catalogue": ITEMS, "units": 10_000}, "exponential", Fraction(1, 10)),
         ({"top": 3, "catalogue": ITEMS, "delta": 0}, "permute-and-flip", Fraction(1, 3)),
@@ -121,12 +129,209 @@ def test_a_stated_number_of_users_decides() -> None:
     assert request_of(by_user=False, top=3, units=10**9).mechanism.name == "levelwise"
 
 
+# -------------------- a look at the data
+
+
+def looking(**options: Any) -> Request:
+    return request_of(by_user=True, **{"top": 10, **options})
+
+
+def test_it_looks_for_up_to_50_itemsets_of_users_and_only_where_both_plans_are_good() -> None:
+    for options in (
+        {},
+        {"top": 50},
+        {"size": 1},
+        {"size": "1-3", "union": True},
+        {"catalogue": ITEMS * 9},
+        {"units": 1_000},
+        {"rho": 0.01},
+        {"supports": False},
+        {"neighbors": "replace-one"},
+    ):
+        look = plan_of(looking(**options)).look
+        assert look is not None, options
+        listed = "catalogue" in options
+        assert look.request.mechanism.name == ("exponential" if listed else "limited-domain")
+    for options in (
+        {"top": 51},
+        {"size": 3},
+        {"size": "1-2"},
+        {"size": "1-4", "union": True},
+        {"size": "1-3", "union": True, "catalogue": ITEMS * 9},
+        {"delta": 5e-300},
+        {"rules": True},
+        {"min_support": 100},
+        {"mechanism": "levelwise"},
+        {"units": 10_000},
+        {"delta": 0, "catalogue": ITEMS},
+    ):
+        assert plan_of(looking(**options)).look is None, options
+    assert plan_of(request_of(by_user=False)).look is None
+    visits = pa.table({"user": [1, 2], "items": [["a"], ["b"]], "day": ["2026-01-05"] * 2})
+    for asked in (
+        planned(visits, user="user", known=[["a", "b"]]),
+        planned(visits, user="user", with_items="a"),
+        planned(visits, user="user", time="day", period="2026-W02"),
+        planned(visits, user="user", by="day", segments=["2026-01-05"]),
+    ):
+        assert asked.plans[0].look is None
+    assert planned(visits, user="user").plans[0].look is not None
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("rho", [None, 0.02])
+@pytest.mark.parametrize("catalogue", [None, ITEMS * 9])
+@pytest.mark.parametrize("count", [False, True])
+def test_both_plans_of_a_look_cost_the_same(
+    neighbors: str, rho: float | None, catalogue: list[str] | None, count: bool
+) -> None:
+    """All of the budget: what is charged before does not depend on what it sees."""
+    given = {"catalogue": catalogue, "neighbors": neighbors, "rho": rho, "count": count}
+    plan = plan_of(looking(**given))
+    assert plan.look is not None
+    picks = plan.look.plan
+    assert picks.cost == plan.cost
+    assert (picks.zcdp, picks.zcdp.normal) == (plan.zcdp, True)
+    assert picks.steps[0] == plan.steps[0]
+    assert picks.step("supports") == plan.step("supports")
+    assert (picks.step("count"), picks.joint_noise) == (plan.step("count"), plan.joint_noise)
+    for one in (plan, picks):
+        assert sum(step.fraction for step in one.steps) == 1
+    # Theorem 33: k picks with ε₀ each add kπε₀²/8 to μ².
+    [run], selection = picks.top_k_runs, picks.step("selection")
+    assert selection is not None
+    spent = run.count * math.pi * float(run.mechanism.cost.epsilon) ** 2 / 8
+    assert 0.999_999 < spent / float(selection.normal) <= 1
+    assert plan.to_dict()["look"] == {
+        "mechanism": plan.look.request.mechanism.name,
+        "most_needed": plan.look.most_needed,
+        "leniency": plan.look.leniency,
+    }
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("users", [1_000, 4_000])
+def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users: int) -> None:
+    """Half of the releases pick where the support is the threshold; hardly any, far from it.
+
+    The threshold is lower the fewer users there are.
+    """
+    asked: dict[str, Any] = {"size": 1, "top": 6, "epsilon": 2, "neighbors": neighbors}
+    look = plan_of(looking(**asked)).look
+    assert look is not None
+    assert look.least_support(users) < 0.96 * look.most_needed
+    picked = {}
+    for apart in (-4, 0, 4):
+        sigma = float(look.plan.steps[0].normal) ** -0.5
+        owners = round(look.least_support(users) + apart * sigma)
+        lists = [[*"abcdefg"]] * owners + [["h"]] * (users - owners)
+        data = pa.table({"user": [*range(users)], "items": lists})
+        releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(60)]
+        picked[apart] = sum(one.mechanism == "limited-domain" for one in releases)
+        for one in releases:
+            is_picked = one.mechanism == "limited-domain"
+            assert one.reason is not None
+            assert one.reason.startswith("a noisy look at the data showed") == is_picked
+            purposes = [step.purpose for step in one.shares]
+            assert purposes[0] == "look"
+            assert ("selection" in purposes) == is_picked
+            assert (one.cost, one.zcdp) == (releases[0].cost, releases[0].zcdp)
+    assert picked[-4] <= 1
+    assert 15 <= picked[0] <= 45
+    assert picked[4] >= 59
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("count", [1, 10])
+@pytest.mark.parametrize("budget", [Fraction(1, 20), 4])
+def test_an_itemset_is_sure_if_it_has_more_than_the_look_saw(
+    joint: bool, count: int, budget: Fraction
+) -> None:
+    """With 95 % probability none of those that have as much is sure, even where noise is narrow."""
+    rng = Randomness.seeded(5)
+    of_budget = SupportNoise.with_units if joint else SupportNoise.for_mu_squared
+    seen_noise, noise = of_budget(budget, 1), of_budget(budget, count)
+
+    def drawn(number: int, of: SupportNoise) -> Sequence[int]:
+        if not joint:
+            return supports.release([500] * number, of, randomness=rng)
+        return supports.release_with_units([500] * number, 2_000, of, randomness=rng)[0]
+
+    wrong = 0
+    for _ in range(4_000):
+        [seen], noisy = drawn(1, seen_noise), drawn(count, noise)
+        exceeded = NoisySupport(seen / noise.steps, seen_noise).surely_exceeded(noise, count)
+        wrong += max(noisy) > exceeded * noise.steps
+    assert wrong / 4_000 < 0.06
+    assert wrong / 4_000 > 0.01  # no wider than that needs
+
+
+def test_what_is_clearly_among_the_most_frequent_is_sure_after_a_look() -> None:
+    """Also where none leads the others, so that picks alone would leave all in doubt."""
+    items = [f"item {n}" for n in range(12)]
+    lists = [[items[n], *items[:10]] for n in (10, 11) for _ in range(700)] + [items[:10]] * 400
+    visits = pa.table({"user": [*range(len(lists))], "items": lists})
+    release = fim.mine(visits, user="user", size=1, top=10, seed=2)
+    assert release.mechanism == "limited-domain"
+    assert not any(itemset.doubtful for itemset in release)
+
+
+def test_hardly_a_rank_is_sure_after_a_look_where_many_itemsets_are_nearly_as_frequent() -> None:
+    """Ten items have 608 users, and 190 others have 600."""
+    users: list[list[str]] = [[] for _ in range(4_000)]
+    for item in range(200):
+        for place in range(608 if item < 10 else 600):
+            users[(item * 311 + place * 7) % len(users)].append(f"item {item}")
+    visits = pa.table({"user": [*range(len(users))], "items": users})
+    releases = [fim.mine(visits, user="user", size=1, top=10, seed=n) for n in range(60)]
+    picked = [release for release in releases if release.mechanism == "limited-domain"]
+    assert len(picked) == 60
+    best = {(f"item {item}",) for item in range(10)}
+    wrong = sum(
+        any(one.items not in best and one.doubtful is False for one in release)
+        for release in picked
+    )
+    assert wrong <= 8  # 3 of 60 are expected at most
+
+
+def test_where_nobody_looks_nothing_says_so(tmp_path: Path) -> None:
+    visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="shop", epsilon=9, delta=1e-5)
+    release = fim.mine(  # of six items there are 15 pairs
+        visits, user="user", ledger=ledger, dataset="shop", top=15, catalogue=ITEMS
+    )
+    assert (release.shares[0].purpose, release.reason) == (
+        "items",
+        "it finds many itemsets with the least noise",
+    )
+    assert ledger.entries[0].parameters["mechanism"] == "levelwise"
+    for share in (0.96, 0.97, 0.99):
+        asked = request_of(by_user=True, supports_share=share)
+        assert (asked.look_share > 0) == (share == 0.96)
+    assert request_of(by_user=True).with_options({"top": 20}).picks is not None
+    elsewhere = replace(request_of(by_user=True), may_look=False)
+    assert elsewhere.with_options({"top": 20}).picks is None
+
+
+def test_picks_after_a_look_cost_a_group_more_than_levelwise_does() -> None:
+    """They may abstain: no multiple of δ₀ bounds that for several units."""
+    look = plan_of(looking()).look
+    assert look is not None
+    cost, zcdp = look.plan.cost_of_group(3)
+    assert not zcdp.normal
+    assert zcdp.delta == cost.delta
+
+
 def test_it_is_said_recorded_and_checked(tmp_path: Path) -> None:
     visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
     ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="shop", epsilon=1, delta=1e-5)
-    release = fim.mine(visits, user="user", top=3, units=9_000, ledger=ledger, dataset="shop")
+    release = fim.mine(
+        visits, user="user", top=3, units=9_000, epsilon=0.5, ledger=ledger, dataset="shop"
+    )
     assert release.reason == "it finds more than levelwise, for few itemsets of about 9,000 users"
     assert ledger.entries[0].parameters["units"] == 9_000
+    fim.mine(visits, user="user", top=3, epsilon=0.1, ledger=ledger, dataset="shop")
+    assert ledger.entries[1].parameters["mechanism"] == "auto"  # a look decided
     for wrong in (0, -5, 1.5, True):
         with pytest.raises(fim.ParameterError, match=r"^units must be a whole number"):
             fim.mine(visits, user="user", units=wrong)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
         "δ times the number of customers should be 0.1 at most. For about ",
         "## What is not protected",
         "Released: ",
-        " % of μ² for finding items.",
+        " % of μ² for choosing the mechanism.",
         "Charged so far: 1 release.",
         "So far ε = ",
         "Left now: ρ = ",

@@ -557,12 +557,15 @@ class SelectedItemset(NamedTuple):
         support: The true one, in units. It must not be released.
         doubtful: Whether only noise may have put it among the chosen ones; None if unknown.
         estimate: What noisy counts say about its support, in units; None if there were none.
+        leads: Whether noisy counts say that it leads those left out by more than their noise
+            explains.
     """
 
     items: Items | None
     support: int
     doubtful: bool | None = None
     estimate: float | None = None
+    leads: bool = False
 
 
 class SupportSource(Protocol):

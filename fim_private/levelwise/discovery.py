@@ -404,17 +404,20 @@ class NoisyCounts:
         """Return for each candidate the sum of weights[candidates of the unit]: (K,)."""
         return self.counts.sums([*map(self._whole, pool.sets)], weights)
 
-    def named(self, pool: CandidatePool, doubts: Sequence[bool | None]) -> list[SelectedItemset]:
+    def named(
+        self, pool: CandidatePool, doubts: Sequence[bool | None], leads: Sequence[bool]
+    ) -> list[SelectedItemset]:
         """Return candidates with their true supports, the highest estimates first.
 
-        doubts: (K,) whether each may be among them only because of noise; None if unknown.
+        doubts, leads: (K,) `doubtful` and `leads` of each.
         """
         supports = self._sums(pool, np.append(0, np.ones(len(pool), dtype=np.int64))).tolist()
         codes = [[*self.codes[row].tolist(), *self.required] for sets in pool.sets for row in sets]
         names = self.items.named(codes)
         estimates = pool.estimates.tolist()
         order = np.argsort(-pool.estimates, kind="stable").tolist()
-        return [SelectedItemset(names[i], supports[i], doubts[i], estimates[i]) for i in order]
+        rows = [*zip(names, supports, doubts, estimates, leads, strict=True)]
+        return [SelectedItemset(*rows[place]) for place in order]
 
     def _noisy(
         self, sums: Int64, share: Fraction, bound: int, candidates: int | None

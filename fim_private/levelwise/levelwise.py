@@ -101,24 +101,35 @@ class Counted:
 
         chosen: the places of those that are released, ascending.
         """
-        estimates, union = self.pool.estimates, self.pool.union
-        dropped = self._dropped_supports
+        dropped, hidden = self._dropped_supports, np.zeros(len(self.pool))
+        for sets, places in self.pool.by_size:
+            # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
+            hidden[places] = max(
+                support
+                for size, support in dropped.items()
+                if self.pool.union or size <= sets.shape[1]
+            )
+        is_above = self.pool.estimates[chosen] > hidden[chosen]
+        return ~(self.leading(chosen) & is_above)
+
+    def leading(self, chosen: Places) -> Marks:
+        """Return for each chosen itemset whether it leads all that are not chosen by more than the
+        noise of both explains: (n,).
+
+        chosen: as of `doubtful`.
+        """
+        estimates = self.pool.estimates
         not_released = estimates.copy()
         not_released[chosen] = -math.inf
-        in_doubt = np.zeros(len(estimates), dtype=np.bool_)
+        leads = np.zeros(len(estimates), dtype=np.bool_)
         for sets, places in self.pool.by_size:
             if not len(sets):
                 continue
-            rivals = slice(None) if union else places
+            rivals = slice(None) if self.pool.union else places
             runner_up = not_released[rivals].argmax()
             between = _BELOW * np.hypot(self.noise[places], self.noise[rivals][runner_up])
-            # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
-            hidden = max(
-                support for size, support in dropped.items() if union or size <= sets.shape[1]
-            )
-            least = np.maximum(not_released[rivals][runner_up] + between, hidden)
-            in_doubt[places] = estimates[places] <= least
-        return in_doubt[chosen]
+            leads[places] = estimates[places] > not_released[rivals][runner_up] + between
+        return leads[chosen]
 
     @property
     def _dropped_supports(self) -> dict[int, float]:
@@ -354,7 +365,8 @@ class Levelwise(ItemSearch):
         if not sought.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
-        return noisy.named(counted.pool.at(places), counted.doubtful(places).tolist())
+        doubts, leads = counted.doubtful(places).tolist(), counted.leading(places).tolist()
+        return noisy.named(counted.pool.at(places), doubts, leads)
 
     def _items_to_pair(self, found: WeightedItemsets, budget: GaussianBudget, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -473,7 +485,7 @@ class LevelwiseThreshold(ItemSearch):
         if not len(pool):
             return []
         pool = pool.at(pool.best(sought.count))
-        return noisy.named(pool, [None] * len(pool))
+        return noisy.named(pool, [None] * len(pool), [False] * len(pool))
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:

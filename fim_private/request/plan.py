@@ -163,7 +163,7 @@ class ReleasePlan:
 
     @property
     def spares_all_for_one(self) -> bool:
-        """Whether no itemset is left out as unclear if one of them is sure."""
+        """Whether no itemset is left out as unclear if one leads those that were not found."""
         return any(isinstance(selection.run, Levelwise) for selection in self.selections)
 
     @property

@@ -344,7 +344,7 @@ class Execution:
             ]
         leaves_out = not self.plan.target.keep_all
         if leaves_out and self.plan.spares_all_for_one:
-            leaves_out = all(itemset.doubtful for itemset in candidates)
+            leaves_out = not any(itemset.leads for itemset in named)
         if leaves_out and self.plan.target.known.required:
             # An item may have few owners, and then no rank is sure. But if one partner surely has
             # support, the others, which stand out in the second count, are no mere noise.

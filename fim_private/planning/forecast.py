@@ -81,9 +81,9 @@ _LOAD_POWER, _UNEVEN = 0.25, 0.015
 # Itemsets are lost by this share of the noise over the gap. The noise of selections is this,
 # divided by their rate.
 _LOST, _PICKS_NOISE = 0.78, 0.86
-# An itemset is sure in half of the runs where the first leads the last of those asked for by so
-# many σ: the logarithm, and its spread.
-_LEAD_OF_SURE, _SPREAD_OF_SURE = 2.0, 0.43
+# Some itemset clearly leads those left out in half of the runs where the first leads the last of
+# those asked for by so many σ: the logarithm, and its spread.
+_CLEAR_LEAD, _SPREAD_OF_LEAD = 1.0, 0.43
 
 
 @dataclass(frozen=True)
@@ -280,12 +280,12 @@ def _found_by_levels(run: Levelwise, top: Top, half_width: int) -> float:
     share_found = top.share_ahead(math.hypot(noise * top.load**_LOAD_POWER, _UNEVEN * last))
     if not half_width or first <= last:
         return share_found
-    # If none is sure to be among those asked for, those whose interval reaches 0 do not come out.
+    # If none clearly leads those left out, those whose interval reaches 0 do not come out.
     lead = math.log((first - last) / noise)
-    none_is_sure = float(_normal((_LEAD_OF_SURE - lead) / _SPREAD_OF_SURE))
+    none_leads = float(_normal((_CLEAR_LEAD - lead) / _SPREAD_OF_LEAD))
     deviation = half_width / NormalDist().inv_cdf(0.975)
     share_above = float(_normal((top.supports - half_width) / deviation).mean())
-    return share_found * (1 - none_is_sure * (1 - share_above))
+    return share_found * (1 - none_leads * (1 - share_above))
 
 
 def _found_by_selections(run: TopK, selection: Selection, top: Top) -> float:

@@ -280,3 +280,30 @@ def test_nothing_passed_over_has_much_more(mechanism: Any, known: bool, neighbor
     # margin.
     if not isinstance(changed, fim.LargeMargin | fim.TightMargin):
         assert passed_over(max(far // 2 - 5, 1)) > 0.05
+
+
+# -------------------- what is left out
+
+
+def shop_of(hot_pairs: int, kinds: int) -> pa.Table:
+    """Return 3,000 users of 20 random items, of whom each has each of the hot pairs in 12 %."""
+    rng = np.random.default_rng(1)
+    lists = []
+    for _ in range(3_000):
+        items = {*rng.integers(100, kinds, 20).tolist()}
+        for pair in range(hot_pairs):
+            if rng.random() < 0.12:
+                items |= {2 * pair, 2 * pair + 1}
+        lists.append(sorted(items))
+    return pa.table({"user": range(3_000), "items": lists})
+
+
+def test_noise_is_left_out_and_what_leads_it_stays_though_no_rank_is_sure() -> None:
+    asked: dict[str, Any] = {"user": "user", "top": 60, "mechanism": "levelwise"}
+    hot, flat = shop_of(40, 3_000), shop_of(0, 300)
+    releases = [fim.mine(hot, seed=seed, **asked) for seed in range(6)]
+    assert any(all(itemset.doubtful for itemset in release) for release in releases)
+    assert all(len(release) == 60 for release in releases)
+    of_noise = [fim.mine(flat, seed=seed, **asked) for seed in range(6)]
+    assert all(len(release) < 20 for release in of_noise)
+    assert all(itemset.interval[0] > 0 for release in of_noise for itemset in release)

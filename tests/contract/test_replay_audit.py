@@ -57,7 +57,8 @@ ONE, OTHER = "abcdefg", "hijklmno"
 ALL = ONE + OTHER
 REST: Data = (ONE,) * 3 + (OTHER,) * 3
 UNITS: tuple[Unit, ...] = (ALL, OTHER, "ah", "abhp", "qyz", "ab" + OTHER)
-HALVES: tuple[Unit, ...] = (*UNITS, OTHER.upper(), "abCD")
+# Those in capitals are bought abroad.
+ABROAD: tuple[Unit, ...] = (OTHER.upper(), "abCD")
 # Users, of whom some repeat what they buy: some weights are no whole numbers then.
 USERS: tuple[Unit, ...] = (
     *(ALL, OTHER, "abc/abc/cdefg", "a/h", "abp/ah", "qyz/y", "abc/a/a"),
@@ -209,6 +210,7 @@ ASKS = [
     *asks("united with a, least", with_items=["a"], size=2, together="user", **LEAST),
     *asks("users' least", size="1-3", **LEAST),
     *asks("users, looked at", size=1, top=6, supports=True, user="user", rho=1),
+    *asks("chosen users, looked at", size=1, top=6, user="user", rho=1, where=FRANCE),
     *asks("united, least", size=2, together="user", **LEAST),
     *asks("united, listed, least", size=2, together="user", catalogue=LISTED, **LEAST),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
@@ -268,7 +270,9 @@ def replayed(
 
 def audit(ask: Ask) -> Fraction:
     """As `replayed`, where one unit more, one less, or another one is beside the rest."""
-    units = USERS if ask.by_user else HALVES if "where" in ask.asked else UNITS
+    units = USERS if ask.by_user else UNITS
+    if "where" in ask.asked:
+        units = (*units, *ABROAD)
     named = items_of(REST)
     if ask.asked["neighbors"] == "replace-one":
         others = [(*REST, unit) for unit in (ONE, *units)]

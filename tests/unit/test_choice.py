@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import fim_private as fim
 from fim_private.auditing.audit import auditable
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.accountant import Step
+from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import LARGEST_SIZE
@@ -27,7 +30,7 @@ from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
 from fim_private.request.request import Request, request_of
 from fim_private.request.supports import NoiseKind, SupportNoise
-from fim_private.run.outcome import NoisySupport
+from fim_private.run.outcome import Execution, NoisySupport
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
 ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]
@@ -239,6 +242,29 @@ def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users:
     assert picked[-4] <= 1
     assert 15 <= picked[0] <= 45
     assert picked[4] >= 59
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "are_chosen", "of_support", "of_units"),
+    [
+        ("add-remove", False, 100, 200),
+        ("replace-one", False, 100, 0),
+        ("replace-one", True, 200, 200),
+    ],
+)
+def test_a_look_adds_noise_to_whatever_a_unit_changes(
+    neighbors: str, are_chosen: bool, of_support: int, of_units: int
+) -> None:
+    """Together the two numbers spend the μ² of the step. Where rows are chosen, no n is public."""
+    promise = replace(
+        request_of(by_user=True, neighbors=neighbors).promise, units_are_chosen=are_chosen
+    )
+    source = SimpleNamespace(units=1_000)
+    execution = Execution(None, source, Randomness.seeded(3))  # type: ignore[arg-type]
+    step = Step("look", (2,), Fraction(1), mu_squared=Exact(Fraction(1, 100)))
+    drawn = [execution._seen(500, step, promise) for _ in range(3_000)]
+    assert np.var([seen.support for seen, _ in drawn]) == pytest.approx(of_support, rel=0.1)
+    assert np.var([units for _, units in drawn]) == pytest.approx(of_units, rel=0.1)
 
 
 @pytest.mark.parametrize("joint", [False, True])

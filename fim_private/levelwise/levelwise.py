@@ -502,6 +502,7 @@ def names_delta_of(budget: PrivacyBudget) -> Fraction:
 def levelwise(
     sought: Sought,
     budget: PrivacyBudget,
+    names_delta: Fraction,
     *,
     part: Fraction,
     threshold: bool = False,
@@ -512,15 +513,14 @@ def levelwise(
 
     Args:
         sought: The itemsets that are sought. With a threshold, no more than its count come out.
-        budget: The budget of the release. Without a list of items, a share of its δ is spent on
-            naming them; what remains of it makes μ.
+        budget: The budget of the release.
+        names_delta: δ₀, which is spent on naming items unless all of them are listed. What remains
+            of δ makes μ.
         part: The share of μ² that the run spends, the others being for supports.
         threshold: Whether the itemsets are sought that reach a threshold.
     """
-    items_delta = None
-    if not sought.listed:
-        items_delta = names_delta_of(budget)
-    mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
+    items_delta = None if sought.listed else names_delta
+    mu_squared = budget.mu_squared_for_steps(names_delta)
     gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
     if threshold:
         return LevelwiseThreshold(sought, gaussian, items_delta, ThresholdRecipe.of(sought))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.accountant import Choices
-from fim_private.dp.composition import root_below
+from fim_private.dp.composition import choice_epsilon, root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism
 from fim_private.spectrum import SupportSpectrum
@@ -75,6 +75,23 @@ class TopK:
         if not is_bounded_range(mechanism):
             mechanism = build(root_below(2 * rho / count), names_delta / count)
         return cls(mechanism, count)
+
+    @classmethod
+    def by_gaussian_composition(
+        cls, build: Build, count: int, mu_squared: Fraction, after: Fraction, names_delta: Fraction
+    ) -> TopK:
+        """Split a share of Gaussian privacy evenly among `count` >= 1 bounded-range choices.
+
+        They share one abstention of δ = names_delta (docs/privacy.md, Theorem 33).
+
+        Args:
+            build: Returns the mechanism of a choice with some (epsilon, delta).
+            count: How many choices there are.
+            mu_squared: The μ² > 0 that they add.
+            after: The μ² >= 0 of what is done after them.
+            names_delta: The δ that they share.
+        """
+        return cls(build(choice_epsilon(mu_squared, count, after), names_delta), count)
 
     @property
     def choices(self) -> Choices:

@@ -36,9 +36,9 @@
                                         as wide, and give the number of units as well.
        k choices, one after the other   each with ε/k; of ρ with √(8ρ/k) if their odds have a
                                         bounded range, else √(2ρ/k) (`mechanisms.top_k`); of μ²
-                                        with √(8μ²/(kπ)). Of ε′,
-                                        the exponential mechanism and its kin draw an itemset of
-                                        support s by weight exp(ε′s), or exp(ε′s/2) under
+                                        with nearly √(4μ²/k) (`composition.choice_epsilon`). Of
+                                        ε′, the exponential mechanism and its kin draw an itemset
+                                        of support s by weight exp(ε′s), or exp(ε′s/2) under
                                         replace-one.
        a count of levelwise             rounded normal of σ² = Δ²/μ², with the μ² of this step. A
                                         unit moves all of its weights together by Δ at most, in the
@@ -342,9 +342,11 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         questions=target.questions,
         keep_all=target.keep_all,
     )
+    names_delta = _names_delta(request)
     run = levelwise(
         sought,
         request.budget,
+        names_delta,
         part=request.search_share / target.levels,
         threshold=target.min_support is not None,
     )
@@ -358,21 +360,33 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         StepComposition.GAUSSIAN,
         target,
         (Selection(run, public, universe),),
-        run.items_delta or _NOTHING,
+        names_delta,
         request.has_joint_noise,
     )
 
 
+def _names_delta(request: Request) -> Fraction:
+    """Return δ₀ of levelwise, or of what a look may choose instead: both have the same.
+
+    It is 0 if all items are listed, unless a mechanism that may be chosen needs it for abstaining.
+    """
+    spec = request.mechanism if request.picks is None else registry.spec_named(request.picks.name)
+    may_abstain = spec.spends_delta and not spec.composed
+    if request.counted_universe.is_listed and not may_abstain:
+        return _NOTHING
+    return names_delta_of(request.budget)
+
+
 # -------------------- a look at the data
 
-# Picks find more than levelwise if the support that a look sees is a/(1 + b x/n) times x. Here x is
-# the support that makes an itemset likely to be picked, and n the number of units. These are a and
-# b. Source: measured on samples and halves of five shops, where the loss was least.
-_WITHOUT_LIST = (1.25, 1.25)
-_OF_LIST = (1.0, 0.5)
-_OF_LISTED_ITEMS = (2.3, 7.5)  # levelwise counts all of them at once
-# π, rounded up: a bounded-range choice of ε₀ is √(π/8) ε₀-Gaussian private (Theorem 33).
-_PI = Fraction(355, 113)
+# Picks find more than levelwise if the support that a look sees is a/(1 + (bσ + cx)/n) times x.
+# Here x is the support that makes an itemset likely to be picked, σ the deviation of the look's
+# noise, and n the number of units. These are a, b and c. Source: measured on samples and halves of
+# five shops, where the loss was least.
+_WITHOUT_LIST = (1.18, 19, 0)
+_OF_LIST = (0.965, 6.4, 0)
+_OF_LIST_BY_LIMITED_DOMAIN = (1.2, 4, 0)
+_OF_LISTED_ITEMS = (5.8, 0, 41)  # levelwise counts all of them at once
 
 
 def _steps_of_look(request: Request) -> list[Step]:
@@ -395,18 +409,27 @@ def _look(request: Request) -> Look | None:
         plan = plan_of(request)
     except ParameterError:  # some step is out of range
         return None
-    [selection], [run] = plan.selections, plan.top_k_runs
-    cost, candidates = run.mechanism.cost, selection.public.candidates
-    if candidates is None:
+    [selection], [run], step = plan.selections, plan.top_k_runs, plan.step("look")
+    candidates, cost = selection.public.candidates, run.mechanism.cost
+    if step is None or (candidates is not None and candidates <= run.count):
+        return None  # no itemset is left out
+    if candidates is None or cost.delta:
         log_odds = math.log(defaults.MAX_RANK) - math.log(cost.delta)
-        ample, lenient = _WITHOUT_LIST
-    elif candidates > run.count:
+    else:
         log_odds = math.log(candidates)
-        ample, lenient = _OF_LISTED_ITEMS if request.target.sizes == (1,) else _OF_LIST
-    else:  # no itemset is left out
-        return None
     likely = log_odds * Neighbors(request.promise.neighbors).changed_units / cost.epsilon
-    return Look(math.ceil(ample * likely), math.ceil(lenient * likely), request, plan)
+    ample, per_noise, per_need = _threshold_of(request)
+    leniency = per_noise / math.sqrt(step.normal) + per_need * likely
+    return Look(math.ceil(ample * likely), math.ceil(leniency), request, plan)
+
+
+def _threshold_of(request: Request) -> tuple[float, float, float]:
+    """Return a, b and c of the threshold, for the mechanism that picks."""
+    if not request.counted_universe.is_listed:
+        return _WITHOUT_LIST
+    if request.target.sizes == (1,):
+        return _OF_LISTED_ITEMS
+    return _OF_LIST_BY_LIMITED_DOMAIN if request.mechanism.spends_delta else _OF_LIST
 
 
 def _picks_by_gaussian_composition(
@@ -419,15 +442,14 @@ def _picks_by_gaussian_composition(
     joint_noise = request.has_joint_noise
     if joint_noise:
         request = request.without_count_step()
-    names_delta = _NOTHING
-    if not request.counted_universe.is_listed:
-        names_delta = names_delta_of(request.budget)
+    names_delta = _names_delta(request)
     mu_squared = request.budget.mu_squared_for_steps(names_delta)
     [facts] = public
-    run = TopK.by_zcdp_composition(
+    run = TopK.by_gaussian_composition(
         partial(registry.build, request.mechanism, public=facts),
         facts.top,
-        mu_squared * request.search_share / _PI,
+        mu_squared * request.search_share,
+        mu_squared * request.supports_share,
         names_delta,
     )
     return _plan_of_runs(

@@ -1,5 +1,5 @@
-"""Which mechanism "auto" stands for, by public choices; for up to 50 itemsets of users a look at
-the data, with noise, may still choose another one (`plan.Look`).
+"""Which mechanism "auto" stands for, by public choices. For some tens of itemsets of users a look
+at the data, with noise, may still choose another one (`plan.Look`).
 
 For many itemsets it is levelwise, whose noise does not grow with their number. For one, it is the
 mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For a few
@@ -31,10 +31,12 @@ _USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)
 _GROWTH = 1.25
 _MOST_SELECTED = 20
 # Otherwise a look at the data decides, if at most this many itemsets of at most so many items are
-# sought: without a list, and with one. Picks have to count larger itemsets, and over a list all of
-# them, which levelwise need not.
-_MOST_LOOKED_FOR = 50
-_LARGEST_LOOKED_FOR, _LARGEST_LISTED = 3, 2
+# sought. Over a list levelwise counts single items all at once, with more noise, so that picks may
+# find more of a larger number of them.
+_MOST_LOOKED_FOR, _MOST_LISTED_ITEMS = 50, 100
+_LARGEST_LOOKED_FOR = 3
+# Over a list the exponential mechanism counts all itemsets that occur. Larger ones may be too many.
+_LARGEST_OF_EXPONENTIAL = 2
 
 
 @dataclass(frozen=True)
@@ -126,19 +128,22 @@ def _picks_after_look(
 
     Source: measured (docs/benchmarks.md).
     """
-    largest = _LARGEST_LISTED if public.lists_items else _LARGEST_LOOKED_FOR
+    kind = kind_of(target.sizes, union=target.union)
+    most = _MOST_LISTED_ITEMS if public.lists_items and kind == "items" else _MOST_LOOKED_FOR
     is_worth_it = (
         promise.by_user
         and target.min_support is None
         and not target.rules
         and target.levels == 1
         and len(target.groups) == 1
-        and target.sought <= _MOST_LOOKED_FOR
-        and kind_of(target.sizes, union=target.union) != "larger"
-        and target.sizes[-1] <= largest
+        and target.sought <= most
+        and kind != "larger"
+        and target.sizes[-1] <= _LARGEST_LOOKED_FOR
     )
     if not is_worth_it:
         return None
+    if target.sizes[-1] > _LARGEST_OF_EXPONENTIAL:
+        name = "limited-domain"
     reason = "a noisy look at the data showed that the itemsets are frequent enough for it"
     return Choice(name, reason, replaces_levelwise=True)
 

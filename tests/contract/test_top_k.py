@@ -1,6 +1,7 @@
 """Several itemsets in one release: what is picked, and what it costs."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations, product
 from operator import add
@@ -12,7 +13,13 @@ from asking import request_for
 
 import fim_private as fim
 from fim_private.counting.source import Catalogue, Universe, UnknownUniverse
-from fim_private.dp.composition import gdp_delta_upper, gdp_mu, zcdp_rho
+from fim_private.dp.composition import (
+    gdp_delta_upper,
+    gdp_mu,
+    mu_squared_with_choices,
+    root_above,
+    zcdp_rho,
+)
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -178,17 +185,17 @@ def excess(one: Sequences, other: Sequences, epsilon: float) -> float:
     return sum(max(one[key] - math.exp(epsilon) * other[key], 0) for key in one)
 
 
-def most_excess(factor: float) -> float:
+def most_excess(mu_squared: Callable[[Fraction, int], Fraction]) -> float:
     """The largest ratio of what picks need for δ, to what Gaussian privacy allows them.
 
-    factor: times √k ε₀, their μ.
+    mu_squared: their μ², from ε₀ and how many there are.
     """
     worst = 0.0
     for supports, count, epsilon in product(
         [(2, 2, 2), (3, 1, 0), (6, 5, 5, 0), (4, 4, 0, 0)], (1, 2, 3), (0.2, 0.7, 1.5)
     ):
         whole = picked(supports, count, epsilon)
-        mu = Fraction(factor * math.sqrt(count) * epsilon)
+        mu = root_above(mu_squared(Fraction(epsilon), count))
         for more in product((0, 1), repeat=len(supports)):
             beside = picked(tuple(map(add, supports, more)), count, epsilon)
             for at in (0, 0.1, 0.3, 0.6, 1, 1.5, 2.5):
@@ -199,6 +206,10 @@ def most_excess(factor: float) -> float:
 
 
 def test_choices_are_as_gaussian_as_is_charged() -> None:
-    """A unit may support any candidates; and a smaller factor, 1/2, is caught."""
-    assert 0.85 < most_excess(math.sqrt(math.pi / 8)) <= 1
-    assert most_excess(0.5) > 1
+    """A unit may support any candidates; and ¼ of ε₀² for each choice, as in zCDP, is caught."""
+
+    def charged(epsilon: Fraction, count: int) -> Fraction:
+        return mu_squared_with_choices(epsilon, count, Fraction(0))
+
+    assert 0.95 < most_excess(charged) <= 1
+    assert most_excess(lambda epsilon, count: count * epsilon**2 / 4) > 1

@@ -16,6 +16,7 @@ import pytest
 import fim_private as fim
 from fim_private.auditing.audit import auditable
 from fim_private.dp.accountant import Step
+from fim_private.dp.composition import choice_epsilon
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -139,13 +140,16 @@ def looking(**options: Any) -> Request:
     return request_of(by_user=True, **{"top": 10, **options})
 
 
-def test_it_looks_for_up_to_50_itemsets_of_users_and_only_where_both_plans_are_good() -> None:
+def test_it_looks_for_some_tens_of_itemsets_of_users_where_both_plans_are_good() -> None:
+    many = ITEMS * 9
     for options in (
         {},
         {"top": 50},
         {"size": 1},
         {"size": "1-3", "union": True},
-        {"catalogue": ITEMS * 9},
+        {"catalogue": many},
+        {"catalogue": [f"item {n}" for n in range(200)], "size": 1, "top": 100},
+        {"size": "1-3", "union": True, "catalogue": many},
         {"units": 1_000},
         {"rho": 0.01},
         {"supports": False},
@@ -153,14 +157,16 @@ def test_it_looks_for_up_to_50_itemsets_of_users_and_only_where_both_plans_are_g
     ):
         look = plan_of(looking(**options)).look
         assert look is not None, options
-        listed = "catalogue" in options
-        assert look.request.mechanism.name == ("exponential" if listed else "limited-domain")
+        counts_all = "catalogue" in options and options.get("size") != "1-3"
+        assert look.request.mechanism.name == ("exponential" if counts_all else "limited-domain")
     for options in (
         {"top": 51},
         {"size": 3},
         {"size": "1-2"},
         {"size": "1-4", "union": True},
-        {"size": "1-3", "union": True, "catalogue": ITEMS * 9},
+        {"size": "1-3", "union": True, "catalogue": ITEMS[:3]},
+        {"catalogue": [f"item {n}" for n in range(200)], "size": 1, "top": 101},
+        {"catalogue": [f"item {n}" for n in range(200)], "top": 51},
         {"delta": 5e-300},
         {"rules": True},
         {"min_support": 100},
@@ -185,12 +191,13 @@ def test_it_looks_for_up_to_50_itemsets_of_users_and_only_where_both_plans_are_g
 @pytest.mark.parametrize("rho", [None, 0.02])
 @pytest.mark.parametrize("catalogue", [None, ITEMS * 9])
 @pytest.mark.parametrize("count", [False, True])
+@pytest.mark.parametrize("size", [2, "1-3"])
 def test_both_plans_of_a_look_cost_the_same(
-    neighbors: str, rho: float | None, catalogue: list[str] | None, count: bool
+    neighbors: str, rho: float | None, catalogue: list[str] | None, count: bool, size: int | str
 ) -> None:
     """All of the budget: what is charged before does not depend on what it sees."""
     given = {"catalogue": catalogue, "neighbors": neighbors, "rho": rho, "count": count}
-    plan = plan_of(looking(**given))
+    plan = plan_of(looking(size=size, union=size != 2, **given))
     assert plan.look is not None
     picks = plan.look.plan
     assert picks.cost == plan.cost
@@ -200,11 +207,12 @@ def test_both_plans_of_a_look_cost_the_same(
     assert (picks.step("count"), picks.joint_noise) == (plan.step("count"), plan.joint_noise)
     for one in (plan, picks):
         assert sum(step.fraction for step in one.steps) == 1
-    # Theorem 33: k picks with ε₀ each add kπε₀²/8 to μ².
-    [run], selection = picks.top_k_runs, picks.step("selection")
+    # Theorem 33: what the picks may be follows from what comes after them, too.
+    [run], selection, last = picks.top_k_runs, picks.step("selection"), picks.step("supports")
     assert selection is not None
-    spent = run.count * math.pi * float(run.mechanism.cost.epsilon) ** 2 / 8
-    assert 0.999_999 < spent / float(selection.normal) <= 1
+    assert last is not None
+    assert run.mechanism.cost.epsilon == choice_epsilon(selection.normal, run.count, last.normal)
+    assert (picks.names_delta > 0) == (run.mechanism.cost.delta > 0)
     assert plan.to_dict()["look"] == {
         "mechanism": plan.look.request.mechanism.name,
         "most_needed": plan.look.most_needed,

@@ -4,13 +4,22 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
+import numpy as np
 import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from fim_private.dp.bounds import DOWN, UP, normal_tail
-from fim_private.dp.composition import gdp_delta_upper, gdp_mu, root_below, zcdp_rho
+from fim_private.dp.composition import (
+    choice_epsilon,
+    gdp_delta_upper,
+    gdp_mu,
+    root_below,
+    zcdp_rho,
+)
 
 PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)
 EXPONENTS = st.integers(-9, 7)
@@ -147,3 +156,68 @@ def test_mu_at_chosen_places_and_at_its_ends(epsilon: Fraction, delta: Fraction,
     assert gdp_delta_upper(epsilon, found) <= delta
     least = min(delta, 1 - Fraction(1, 10**30))
     assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > least
+
+
+# -------------------- choices of bounded range, in Gaussian privacy
+
+Floats = NDArray[np.float64]
+PER_RANGE = 40  # a loss is a multiple of this part of ε₀
+
+
+def gaussian_delta(epsilon: Floats, mu_squared: float) -> Floats:
+    """The least δ with which μ-GDP is (ε, δ)-private, for ε of either sign."""
+    if mu_squared == 0:
+        return np.maximum(0, -np.expm1(epsilon))
+    mu = math.sqrt(mu_squared)
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    return np.asarray(ndtr(-near) - np.exp(epsilon) * ndtr(-far))
+
+
+def worst_delta(epsilon: float, count: int, after: float) -> tuple[Floats, Floats]:
+    """Return privacy losses and the most δ that `count` choices, and normal noise, have at each.
+
+    Each choice has two outcomes, of losses a and a - ε₀. Whoever asks picks a of each by what came
+    out before (Dong, Durfee and Rogers 2020).
+    """
+    step = epsilon / PER_RANGE
+    reach = PER_RANGE * (count + 30)
+    losses = step * np.arange(-reach, reach + 1)
+    delta = gaussian_delta(losses, after)
+    outside = step * np.arange(-reach - PER_RANGE, -reach)
+    for _ in range(count):
+        padded = np.concatenate([-np.expm1(outside), delta, np.zeros(PER_RANGE)])
+        best = delta
+        for place in range(1, PER_RANGE):
+            a = place * step
+            heads = math.expm1(epsilon - a) / (math.exp(epsilon - a) - math.exp(-a))
+            low = padded[PER_RANGE - place : PER_RANGE - place + len(losses)]
+            high = padded[2 * PER_RANGE - place : 2 * PER_RANGE - place + len(losses)]
+            best = np.maximum(best, heads * low + (1 - heads) * high)
+        delta = best
+    return losses, delta
+
+
+@pytest.mark.parametrize("after", [Fraction(0), Fraction(1, 1000), Fraction(1, 50)])
+@pytest.mark.parametrize("count", [1, 2, 3, 10])
+@pytest.mark.parametrize(
+    ("mu_squared", "needed"), [(Fraction(1, 20), 0.9), (Fraction(1), 0.9), (Fraction(9), 0.83)]
+)
+def test_choices_are_as_private_as_normal_noise_with_their_mu(
+    mu_squared: Fraction, needed: float, count: int, after: Fraction
+) -> None:
+    """And nobody could charge much less for them (Theorem 33)."""
+    epsilon = float(choice_epsilon(mu_squared, count, after))
+    losses, worst = worst_delta(epsilon, count, float(after))
+    assert (worst <= gaussian_delta(losses, float(mu_squared + after)) + 1e-12).all()
+    too_little = gaussian_delta(losses, needed * float(mu_squared) + float(after))
+    assert (worst > too_little + 1e-9).any()
+
+
+def test_one_choice_spends_more_of_its_square_than_one_of_many() -> None:
+    """One alone adds π/8 of its ε² to μ² (Theorem 33, a); one of many little more than ¼."""
+    mu_squared = Fraction(1, 100)
+    shares = []
+    for count in (1, 2, 10, 100):
+        epsilon = choice_epsilon(mu_squared, count, Fraction(0))
+        shares.append(float(mu_squared / count / epsilon**2))
+    assert shares == pytest.approx([0.3927, 0.3346, 0.2732, 0.2533], abs=1e-4)

@@ -70,7 +70,8 @@ def test_items_that_are_paired_are_a_number_between_two_public_ones(
     asked: dict[str, Any] = {"sizes": (2,), "union": True, "by_user": True, "listed": False}
     sought = Sought(count=count, epsilon=Fraction(1), neighbors="add-remove", **asked)
     budget = PrivacyBudget.of(1, 1e-6, None, otherwise=1)
-    run = levelwise_run.levelwise(sought, budget, part=Fraction(1))
+    names_delta = levelwise_run.names_delta_of(budget)
+    run = levelwise_run.levelwise(sought, budget, names_delta, part=Fraction(1))
     assert isinstance(run, levelwise_run.Levelwise)
     level = WeightedItemsets.of_items(np.array(weights), 6.0, np.array(weights))
     paired = run._items_to_pair(level, run.budget, known)

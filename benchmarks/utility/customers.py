@@ -281,7 +281,7 @@ def _losses(found: Found) -> Section:
             f"- {ours} misses more than {other} at {len(lost)} of {len(apart)} settings.{same}"
         )
         lines += [
-            (ours, other, *_cells(at), round(own, 3), round(theirs, 3))
+            (ours, other, *_cells(at), round(own, 3), round(theirs, 3), round(own - theirs, 3))
             for at, (own, theirs) in lost.items()
         ]
     reading = (
@@ -290,7 +290,8 @@ def _losses(found: Found) -> Section:
         "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n"
         + "\n".join(told)
     )
-    table = Table(("the tool", "who misses less", *_SETTING, "its FNR", "theirs"), tuple(lines))
+    names = ("the tool", "who misses less", *_SETTING, "its FNR", "theirs", "more")
+    table = Table(names, tuple(lines))
     return Section(
         "Where the tool loses, and to which mechanisms", reading, (table,) if lines else ()
     )

@@ -169,6 +169,14 @@ class PrivacyCost:
         """What it is, rounded up, such as "ε = 1, δ = 1e-06"."""
         return f"ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}"
 
+    @property
+    def as_total(self) -> str:
+        """What several releases come to, such as "ε = 1 (stated at δ = 1e-06)".
+
+        That δ is the one of the limit, whether or not the releases used it up.
+        """
+        return f"ε = {least_in_words(self.epsilon)} (stated at δ = {least_in_words(self.delta)})"
+
     def to_dict(self) -> dict[str, float]:
         """Return plain values, rounded up to floats."""
         return {"epsilon": float(self.epsilon), "delta": float(self.delta)}

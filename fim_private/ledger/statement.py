@@ -229,7 +229,7 @@ class Statement(Tabular):
         if not self.entries:
             return
         yield (
-            f"So far {self.together.in_words} has been spent on {self._who}, if these releases "
+            f"So far {self.together.as_total} has been spent on {self._who}, if these releases "
             "were planned beforehand. The limit holds in any case."
         )
         if self.terms.per is not None:

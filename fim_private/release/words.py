@@ -220,5 +220,5 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
         return (sentence,)
     return (
         sentence,
-        f"All that was charged to it so far comes to {charge.spent.in_words} for one unit.",
+        f"All that was charged to it so far comes to {charge.spent.as_total} for one unit.",
     )

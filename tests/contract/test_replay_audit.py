@@ -209,8 +209,8 @@ ASKS = [
     *asks("users' with a, known", size=2, top=49, with_items=["a"], known=KNOWN, **USER),
     *asks("united with a, least", with_items=["a"], size=2, together="user", **LEAST),
     *asks("users' least", size="1-3", **LEAST),
-    *asks("users, looked at", size=1, top=6, supports=True, user="user", rho=1),
-    *asks("chosen users, looked at", size=1, top=6, user="user", rho=1, where=FRANCE),
+    *asks("users, looked at", size=1, top=20, supports=True, user="user", rho=100),
+    *asks("chosen users, looked at", size=1, top=20, user="user", rho=100, where=FRANCE),
     *asks("united, least", size=2, together="user", **LEAST),
     *asks("united, listed, least", size=2, together="user", catalogue=LISTED, **LEAST),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
@@ -844,12 +844,12 @@ def counted_by_basket(patch: Patch) -> None:
 
 
 def looks_at_two(patch: Patch) -> None:
-    """A look at the supports of the first and the last itemset together, which one unit has."""
-    last = Execution._support_left_out
+    """A look at the supports of the second and the third itemset together, which one unit has."""
+    left_out = Execution._support_left_out
 
     def both(execution: Execution, selection: Selection) -> int:
-        first = replace(selection, public=replace(selection.public, top=1))
-        return last(execution, first) + last(execution, selection) - 4  # so that levelwise goes on
+        tops = [replace(selection, public=replace(selection.public, top=top)) for top in (1, 2)]
+        return sum(left_out(execution, top) for top in tops) - 16  # so that levelwise goes on
 
     patch.setattr(Execution, "_support_left_out", both)
 

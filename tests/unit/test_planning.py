@@ -392,7 +392,7 @@ def test_where_customers_are_too_few_for_products_groups_are_named() -> None:
     few = fim.plan(units=1_200, user_items=351, top=50)
     found = (
         "1,200 customers of 351 different products each are too few: about 10 % of the 50 most "
-        "frequent pairs are found, but about 52 % of those of 2,000 groups, such as categories."
+        "frequent pairs are found, but about 91 % of those of 2,000 groups, such as categories."
     )
     assert few.notes[0] == found
     assert found in " ".join(render_plan(few, Screen()).split())

@@ -192,7 +192,7 @@ Each shop is measured whole and in halves of its customers: every other one, by 
 halves is the mean of both.
 
 - {DEFAULT}: what `fim-private mine --user` does by default, run with seeds: {RUNS} runs for pairs at ε = {EPSILON:g},
-  {FEWER_RUNS} elsewhere. For few itemsets it takes {PICKS} or, with a list, the {PICKS_OF_LIST} mechanism.
+  {FEWER_RUNS} elsewhere. Of frequent itemsets, if few are sought, it takes {PICKS} or, over a list, mostly {PICKS_OF_LIST}.
 - {WITH_LIST}: the same, given a list of all items that the shop sold (`--catalogue`).
 - {PICKS}, and {PICKS_OF_LIST} over the list: picks one after the other, simulated {SIMULATED} times.
 - {HISTOGRAM}: every customer is cut to some items. Counts that clear OpenDP's threshold are released.
@@ -290,7 +290,7 @@ def _losses(found: Found) -> Section:
         "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n"
         + "\n".join(told)
     )
-    names = ("the tool", "who misses less", *_SETTING, "its FNR", "theirs", "more")
+    names = ("the tool", "who misses less", *_SETTING, "its FNR", "theirs", "difference")
     table = Table(names, tuple(lines))
     return Section(
         "Where the tool loses, and to which mechanisms", reading, (table,) if lines else ()

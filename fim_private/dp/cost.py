@@ -173,9 +173,10 @@ class PrivacyCost:
     def as_total(self) -> str:
         """What several releases come to, such as "ε = 1 (stated at δ = 1e-06)".
 
-        That δ is the one of the limit, whether or not the releases used it up.
+        That δ is the one at which ε was asked for. The releases need not have used it up.
         """
-        return f"ε = {least_in_words(self.epsilon)} (stated at δ = {least_in_words(self.delta)})"
+        loss = f"ε = {least_in_words(self.epsilon)}"
+        return f"{loss} (stated at δ = {least_in_words(self.delta)})" if self.delta else loss
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values, rounded up to floats."""

@@ -491,7 +491,7 @@ def _renewal_in_words(renewed: Mapping[str, str], delta: Fraction) -> str:
         whose = f"The {ledgers} ledgers before it, the last of them {file},"
         times, budgets = "all these times", "all these budgets"
     return (
-        f"It was renewed on {renewed['time'][:10]}. {whose} had spent {cost.in_words}. "
+        f"It was renewed on {renewed['time'][:10]}. {whose} had spent {cost.as_total}. "
         f"Anyone in the data of {times} is protected by {budgets} together."
     )
 

@@ -91,7 +91,9 @@ class TopK:
             after: The μ² >= 0 of what is done after them.
             names_delta: The δ that they share.
         """
-        return cls(build(choice_epsilon(mu_squared, count, after), names_delta), count)
+        mechanism = build(choice_epsilon(mu_squared, count, after), names_delta)
+        assert is_bounded_range(mechanism)
+        return cls(mechanism, count)
 
     @property
     def choices(self) -> Choices:

@@ -370,8 +370,9 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
             f"{plan.target.most_supports:,} come out. Fewer have less noise."
         )
     if plan.names_delta:
+        what = "itemset" if request.counted_universe.is_listed else "item"
         yield (
-            f"δ = {least_in_words(plan.names_delta)} is for the chance that an item is revealed "
+            f"δ = {least_in_words(plan.names_delta)} is for the chance that an {what} is revealed "
             f"which only one {run.unit} has."
         )
     times = run.reading.times

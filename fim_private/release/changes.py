@@ -548,11 +548,12 @@ def spent_by_all(releases: Sequence[Release]) -> str:
     if len(budgets) == 1 and first.scope.per is None:
         delta = budgets.pop()
     cost = smallest_cost(most_spent(spent), delta)
+    total = cost.in_words if delta is None else cost.as_total
     who = words.customers(first.privacy_unit).removesuffix("s")
     if first.scope.per is not None and any(not release.scope.periods for release in releases):
         who += " in a year"
     return (
-        f"Together these {len(releases):,} releases spend {cost.in_words} on one {who}, if they "
+        f"Together these {len(releases):,} releases spend {total} on one {who}, if they "
         "were planned beforehand."
     )
 

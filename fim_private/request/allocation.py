@@ -14,9 +14,9 @@
 
    A ρ that was given is shared as it is, or as μ² = 2ρ. An (ε, δ) is converted into the largest ρ
    or μ² that implies it with (δ - δ₀)/(1 - δ₀). Here δ₀ bounds the chance that an item is named
-   which only one unit has. Levelwise, and picks after a look, have δ₀ = δ/10, or 0 if all items
-   are listed. Of other mechanisms, those that spend δ have δ₀ = δ/2. (If ρ was given, δ₀ is δ/2
-   instead of δ/10, and ρ stays as it is.)
+   which only one unit has. Levelwise, and picks after a look, have δ₀ = δ/10. It is 0 if all items
+   are listed, unless the picks may abstain. Of other mechanisms, those that spend δ have δ₀ = δ/2.
+   (If ρ was given, δ₀ is δ/2 instead of δ/10, and ρ stays as it is.)
 3. Each step gets a share. supports_share and count_share are for the supports and the number of
    units; the rest is for finding itemsets, in equal parts for several selections. By default
    supports get a third; with levelwise 10 to 15 %, or 40 % if there is a least support. The number
@@ -65,6 +65,7 @@ from fim_private.levelwise.levelwise import levelwise, names_delta_of
 from fim_private.levelwise.recipe import Sought
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.request.groups import Target
 from fim_private.request.plan import Look, ReleasePlan, Selection, noise_of
@@ -366,23 +367,27 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
 
 
 def _names_delta(request: Request) -> Fraction:
-    """Return δ₀ of levelwise, or of what a look may choose instead: both have the same.
+    """Return δ₀: the same for levelwise and for what a look may choose instead.
 
-    It is 0 if all items are listed, unless a mechanism that may be chosen needs it for abstaining.
+    It is 0 if all items are listed, unless the mechanism that picks needs it for abstaining.
     """
     spec = request.mechanism if request.picks is None else registry.spec_named(request.picks.name)
-    may_abstain = spec.spends_delta and not spec.composed
-    if request.counted_universe.is_listed and not may_abstain:
+    if request.counted_universe.is_listed and not _may_abstain(spec):
         return _NOTHING
     return names_delta_of(request.budget)
+
+
+def _may_abstain(spec: MechanismSpec) -> bool:
+    """Tell whether a mechanism picks itemsets, or abstains with a weight that δ decides."""
+    return spec.spends_delta and not spec.composed
 
 
 # -------------------- a look at the data
 
 # Picks find more than levelwise if the support that a look sees is a/(1 + (bσ + cx)/n) times x.
-# Here x is the support that makes an itemset likely to be picked, σ the deviation of the look's
-# noise, and n the number of units. These are a, b and c. Source: measured on samples and halves of
-# five shops, where the loss was least.
+# Here x is the support that makes an itemset likely to be picked, σ the deviation of the noise on
+# one support that the look's μ² buys, and n the number of units. These are a, b and c. Source:
+# measured on samples and halves of five shops, where the loss was least.
 _WITHOUT_LIST = (1.18, 19, 0)
 _OF_LIST = (0.965, 6.4, 0)
 _OF_LIST_BY_LIMITED_DOMAIN = (1.2, 4, 0)
@@ -409,11 +414,11 @@ def _look(request: Request) -> Look | None:
         plan = plan_of(request)
     except ParameterError:  # some step is out of range
         return None
-    [selection], [run], step = plan.selections, plan.top_k_runs, plan.step("look")
+    [selection], [run], step = plan.selections, plan.top_k_runs, plan.steps[0]
     candidates, cost = selection.public.candidates, run.mechanism.cost
-    if step is None or (candidates is not None and candidates <= run.count):
-        return None  # no itemset is left out
-    if candidates is None or cost.delta:
+    if candidates is not None and candidates <= run.count:  # no itemset is left out
+        return None
+    if candidates is None or _may_abstain(request.mechanism):
         log_odds = math.log(defaults.MAX_RANK) - math.log(cost.delta)
     else:
         log_odds = math.log(candidates)
@@ -429,7 +434,7 @@ def _threshold_of(request: Request) -> tuple[float, float, float]:
         return _WITHOUT_LIST
     if request.target.sizes == (1,):
         return _OF_LISTED_ITEMS
-    return _OF_LIST_BY_LIMITED_DOMAIN if request.mechanism.spends_delta else _OF_LIST
+    return _OF_LIST_BY_LIMITED_DOMAIN if _may_abstain(request.mechanism) else _OF_LIST
 
 
 def _picks_by_gaussian_composition(

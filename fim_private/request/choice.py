@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import log
 
 from fim_private import options as defaults
-from fim_private.counting.source import Catalogue
+from fim_private.counting.source import Catalogue, UnknownUniverse
 from fim_private.dp.neighbors import Neighbors
 from fim_private.levelwise.recipe import LARGEST_SIZE, kind_of
 from fim_private.mechanisms import registry
@@ -31,12 +31,13 @@ _USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)
 _GROWTH = 1.25
 _MOST_SELECTED = 20
 # Otherwise a look at the data decides, if at most this many itemsets of at most so many items are
-# sought. Over a list levelwise counts single items all at once, with more noise, so that picks may
-# find more of a larger number of them.
-_MOST_LOOKED_FOR, _MOST_LISTED_ITEMS = 50, 100
+# sought. Single items of a list may be more: levelwise counts all of the list at once, with much
+# noise, so picks may be better for more of them.
+_MOST_LOOKED_FOR, _MOST_LISTED_LOOKED_FOR = 50, 100
 _LARGEST_LOOKED_FOR = 3
-# Over a list the exponential mechanism counts all itemsets that occur. Larger ones may be too many.
-_LARGEST_OF_EXPONENTIAL = 2
+# Over a list the exponential mechanism counts all itemsets that occur. Of more items than this they
+# may be too many.
+_LARGEST_COUNTED_WHOLE = 2
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _picks_after_look(
     Source: measured (docs/benchmarks.md).
     """
     kind = kind_of(target.sizes, union=target.union)
-    most = _MOST_LISTED_ITEMS if public.lists_items and kind == "items" else _MOST_LOOKED_FOR
+    most = _MOST_LISTED_LOOKED_FOR if public.lists_items and kind == "items" else _MOST_LOOKED_FOR
     is_worth_it = (
         promise.by_user
         and target.min_support is None
@@ -142,10 +143,17 @@ def _picks_after_look(
     )
     if not is_worth_it:
         return None
-    if target.sizes[-1] > _LARGEST_OF_EXPONENTIAL:
+    if target.sizes[-1] > _LARGEST_COUNTED_WHOLE and not _has_few_candidates(target, public):
         name = "limited-domain"
     reason = "a noisy look at the data showed that the itemsets are frequent enough for it"
     return Choice(name, reason, replaces_levelwise=True)
+
+
+def _has_few_candidates(target: Target, public: PublicFacts) -> bool:
+    """Tell whether a list makes so few itemsets that limited-domain would rank all of them."""
+    if isinstance(public.universe, UnknownUniverse):
+        return False
+    return sum(map(public.universe.candidates, target.sizes)) <= defaults.MAX_RANK
 
 
 def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> bool:

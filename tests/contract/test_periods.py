@@ -547,7 +547,7 @@ def test_one_number_for_a_year(tmp_path: Path) -> None:
     releases = [fim.mine(frame, period=f"2026-{month:02}", **asked) for month in (1, 2)]
     spent = cast(Any, releases[1].charged).spent
     assert spent.delta == Fraction(1, 10**5)
-    assert f"Together these 2 releases spend {spent.in_words}" in trend_page(named(releases))
+    assert f"Together these 2 releases spend {spent.as_total} on" in trend_page(named(releases))
     assert ledger.statement().to_dict()["together"] == spent.to_dict()
 
 
@@ -569,7 +569,7 @@ def test_a_query_may_cut_a_basket_and_a_user_is_as_many_units_as_periods(tmp_pat
     ]
     both = ledger.statement().together
     assert both.epsilon > releases[0].charged.spent.epsilon
-    assert f"Together these 2 releases spend {both.in_words} on" in trend_page(named(releases))
+    assert f"Together these 2 releases spend {both.as_total} on" in trend_page(named(releases))
     cases = {
         ("month", "2024..2026"): (36, "all months of 2024..2026"),
         ("month", None): (12, "all months of a year"),

@@ -102,6 +102,8 @@ def test_a_unit_in_several_segments_pays_for_each() -> None:
     assert accountant.cost_of_segments(cost, zcdp, 1, half) == (cost, zcdp)
     total, total_zcdp = accountant.cost_of_segments(cost, zcdp, 3, half)
     assert total == PrivacyCost(Fraction(3, 2), 3 * MILLIONTH)
+    assert total.as_total == "ε = 1.5 (stated at δ = 3e-06)"
+    assert PrivacyCost(1, 0).as_total == "ε = 1"
     assert total_zcdp == ZcdpCost(Fraction(3, 8), 0)
 
 

@@ -23,13 +23,17 @@ from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
 from fim_private.mining.mine import planned
+from fim_private.options.declaration import filled
+from fim_private.options.requests import RequestOptions
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.planning.plan import plan
 from fim_private.request import supports
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
-from fim_private.request.request import Request, request_of
+from fim_private.request.groups import Promise
+from fim_private.request.request import Request, request_from, request_of
+from fim_private.request.scope import Scope
 from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.run.outcome import Execution, NoisySupport
 
@@ -140,33 +144,38 @@ def looking(**options: Any) -> Request:
     return request_of(by_user=True, **{"top": 10, **options})
 
 
+MANY = [f"item {n}" for n in range(200)]
+
+
 def test_it_looks_for_some_tens_of_itemsets_of_users_where_both_plans_are_good() -> None:
-    many = ITEMS * 9
-    for options in (
-        {},
-        {"top": 50},
-        {"size": 1},
-        {"size": "1-3", "union": True},
-        {"catalogue": many},
-        {"catalogue": [f"item {n}" for n in range(200)], "size": 1, "top": 100},
-        {"size": "1-3", "union": True, "catalogue": many},
-        {"units": 1_000},
-        {"rho": 0.01},
-        {"supports": False},
-        {"neighbors": "replace-one"},
-    ):
+    together = {"size": "1-3", "union": True}
+    asked: list[tuple[dict[str, Any], str]] = [
+        ({}, "limited-domain"),
+        ({"top": 50}, "limited-domain"),
+        ({"size": 1}, "limited-domain"),
+        (together, "limited-domain"),
+        ({"catalogue": MANY}, "exponential"),
+        ({"catalogue": MANY, "size": 1, "top": 100}, "exponential"),
+        ({"catalogue": MANY, "size": "1-2", "union": True}, "exponential"),
+        ({"catalogue": MANY, **together}, "limited-domain"),
+        ({"catalogue": ITEMS, **together}, "exponential"),  # of 41 candidates none is left unranked
+        ({"units": 1_000}, "limited-domain"),
+        ({"rho": 0.01}, "limited-domain"),
+        ({"supports": False}, "limited-domain"),
+        ({"neighbors": "replace-one"}, "limited-domain"),
+    ]
+    for options, mechanism in asked:
         look = plan_of(looking(**options)).look
         assert look is not None, options
-        counts_all = "catalogue" in options and options.get("size") != "1-3"
-        assert look.request.mechanism.name == ("exponential" if counts_all else "limited-domain")
+        assert look.request.mechanism.name == mechanism, options
     for options in (
         {"top": 51},
         {"size": 3},
         {"size": "1-2"},
         {"size": "1-4", "union": True},
-        {"size": "1-3", "union": True, "catalogue": ITEMS[:3]},
-        {"catalogue": [f"item {n}" for n in range(200)], "size": 1, "top": 101},
-        {"catalogue": [f"item {n}" for n in range(200)], "top": 51},
+        {"catalogue": ITEMS[:3], **together},
+        {"catalogue": MANY, "size": 1, "top": 101},
+        {"catalogue": MANY, "top": 51},
         {"delta": 5e-300},
         {"rules": True},
         {"min_support": 100},
@@ -187,17 +196,22 @@ def test_it_looks_for_some_tens_of_itemsets_of_users_where_both_plans_are_good()
     assert planned(visits, user="user").plans[0].look is not None
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("rho", [None, 0.02])
-@pytest.mark.parametrize("catalogue", [None, ITEMS * 9])
-@pytest.mark.parametrize("count", [False, True])
+@pytest.mark.parametrize("catalogue", [None, MANY])
+@pytest.mark.parametrize("counts", ["nothing", "units", "chosen units"])
 @pytest.mark.parametrize("size", [2, "1-3"])
 def test_both_plans_of_a_look_cost_the_same(
-    neighbors: str, rho: float | None, catalogue: list[str] | None, count: bool, size: int | str
+    neighbors: str, rho: float | None, catalogue: list[str] | None, counts: str, size: int | str
 ) -> None:
     """All of the budget: what is charged before does not depend on what it sees."""
-    given = {"catalogue": catalogue, "neighbors": neighbors, "rho": rho, "count": count}
-    plan = plan_of(looking(size=size, union=size != 2, **given))
+    given: dict[str, Any] = {"catalogue": catalogue, "neighbors": neighbors, "rho": rho}
+    are_chosen = counts == "chosen units"
+    given |= {"size": size, "top": 10, "union": size != 2, "count": counts != "nothing"}
+    values = filled("mine", RequestOptions, given)
+    promise = Promise.of(values, by_user=True, units_are_chosen=are_chosen)
+    plan = plan_of(request_from(values, promise, Scope()))
     assert plan.look is not None
     picks = plan.look.plan
     assert picks.cost == plan.cost
@@ -205,6 +219,8 @@ def test_both_plans_of_a_look_cost_the_same(
     assert picks.steps[0] == plan.steps[0]
     assert picks.step("supports") == plan.step("supports")
     assert (picks.step("count"), picks.joint_noise) == (plan.step("count"), plan.joint_noise)
+    buys_count = are_chosen and neighbors == "replace-one"
+    assert (picks.step("count") is not None) == buys_count
     for one in (plan, picks):
         assert sum(step.fraction for step in one.steps) == 1
     # Theorem 33: what the picks may be follows from what comes after them, too.
@@ -218,6 +234,36 @@ def test_both_plans_of_a_look_cost_the_same(
         "most_needed": plan.look.most_needed,
         "leniency": plan.look.leniency,
     }
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("given", "candidates", "numbers"),
+    [
+        ({}, None, (1.18, 19, 0)),
+        ({"neighbors": "replace-one"}, None, (1.18, 19, 0)),
+        ({"catalogue": MANY}, math.comb(200, 2), (0.965, 6.4, 0)),
+        ({"catalogue": MANY, "size": "1-3", "union": True}, None, (1.2, 4, 0)),
+        ({"catalogue": MANY, "size": 1}, 200, (5.8, 0, 41)),
+    ],
+)
+def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
+    given: dict[str, Any], candidates: int | None, numbers: tuple[float, float, float]
+) -> None:
+    """docs/privacy.md, after Theorem 33. An itemset has even odds against all that is not it."""
+    look = plan_of(looking(**given)).look
+    assert look is not None
+    [run], step = look.plan.top_k_runs, look.plan.step("look")
+    assert step is not None
+    cost = run.mechanism.cost
+    log_odds = math.log(candidates or 10_000 / cost.delta)
+    need = log_odds / cost.epsilon * (2 if "neighbors" in given else 1)
+    sigma = float(step.normal) ** -0.5
+    ample, per_noise, per_need = numbers
+    assert look.most_needed == math.ceil(ample * need)
+    assert look.leniency == math.ceil(per_noise * sigma + per_need * need)
+    assert look.least_support(10**12) == pytest.approx(look.most_needed)
+    assert look.least_support(look.leniency) == pytest.approx(look.most_needed / 2)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])

@@ -197,6 +197,7 @@ def worst_delta(epsilon: float, count: int, after: float) -> tuple[Floats, Float
     return losses, delta
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("after", [Fraction(0), Fraction(1, 1000), Fraction(1, 50)])
 @pytest.mark.parametrize("count", [1, 2, 3, 10])
 @pytest.mark.parametrize(
@@ -215,9 +216,12 @@ def test_choices_are_as_private_as_normal_noise_with_their_mu(
 
 def test_one_choice_spends_more_of_its_square_than_one_of_many() -> None:
     """One alone adds π/8 of its ε² to μ² (Theorem 33, a); one of many little more than ¼."""
-    mu_squared = Fraction(1, 100)
-    shares = []
-    for count in (1, 2, 10, 100):
-        epsilon = choice_epsilon(mu_squared, count, Fraction(0))
-        shares.append(float(mu_squared / count / epsilon**2))
-    assert shares == pytest.approx([0.3927, 0.3346, 0.2732, 0.2533], abs=1e-4)
+    mu_squared, much = Fraction(1, 100), Fraction(1)
+
+    def share(count: int, after: Fraction) -> float:
+        return float(mu_squared / count / choice_epsilon(mu_squared, count, after) ** 2)
+
+    alone = [share(count, Fraction(0)) for count in (1, 2, 10, 100)]
+    assert alone == pytest.approx([0.3927, 0.3346, 0.2732, 0.2533], abs=1e-4)
+    assert share(1, Fraction(1, 10**9)) == pytest.approx(0.3927, abs=1e-4)
+    assert share(1, much) == pytest.approx(0.2504, abs=1e-4)

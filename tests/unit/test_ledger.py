@@ -705,7 +705,8 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     promised = {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user"}
     assert (promised | {"per": "month"}).items() <= same.to_dict().items()
     [note] = same.notes
-    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-05. Anyone in the data of both times" in note
+    spent = "ε = 1 (stated at δ = 1e-05)"
+    assert f"'sales.ledger.1', had spent {spent}. Anyone in the data of both times" in note
     said = renewed(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
     ).statement()

@@ -149,7 +149,7 @@ MANY = [f"item {n}" for n in range(200)]
 
 def test_it_looks_for_some_tens_of_itemsets_of_users_where_both_plans_are_good() -> None:
     together = {"size": "1-3", "union": True}
-    asked: list[tuple[dict[str, Any], str]] = [
+    expected: list[tuple[dict[str, Any], str]] = [
         ({}, "limited-domain"),
         ({"top": 50}, "limited-domain"),
         ({"size": 1}, "limited-domain"),
@@ -164,7 +164,7 @@ def test_it_looks_for_some_tens_of_itemsets_of_users_where_both_plans_are_good()
         ({"supports": False}, "limited-domain"),
         ({"neighbors": "replace-one"}, "limited-domain"),
     ]
-    for options, mechanism in asked:
+    for options, mechanism in expected:
         look = plan_of(looking(**options)).look
         assert look is not None, options
         assert look.request.mechanism.name == mechanism, options

@@ -181,7 +181,7 @@ def worst_delta(epsilon: float, count: int, after: float) -> tuple[Floats, Float
     """
     step = epsilon / PER_RANGE
     reach = PER_RANGE * (count + 30)
-    losses = step * np.arange(-reach, reach + 1)
+    losses = step * np.arange(-reach, reach + 1, dtype=np.float64)
     delta = gaussian_delta(losses, after)
     outside = step * np.arange(-reach - PER_RANGE, -reach)
     for _ in range(count):

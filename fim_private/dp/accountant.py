@@ -74,7 +74,7 @@ class Step:
         delta: What it spends besides epsilon.
         rho: What it spends in zCDP.
         mu_squared: What it spends in Gaussian privacy, μ². Of choices: what they add to the μ² of
-            what is done after them (docs/privacy.md, Theorem 33).
+            the steps after them (docs/privacy.md, Theorem 33).
         choices: Of a selection: the choices that it is made of.
         noise_rho: The ρ of its noise, if the plan already settles which noise that is. It is then
             all that the step spends in zCDP.

@@ -217,8 +217,8 @@ def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
     return Fraction(max(delta, LEAST_BOUND))
 
 
-# Choices of bounded range ε are Gaussian private, too. If whatever is done after one of them is
-# μ-GDP, then all of it together is μ'-GDP (docs/privacy.md, Theorem 33), with
+# Choices of bounded range ε are Gaussian private, too. Let the steps after a choice be μ-GDP,
+# whatever it chose. Then the choice and these steps are μ'-GDP (docs/privacy.md, Theorem 33), with
 #
 #     μ'² = μ² + min(π/8, 1/4 + ε²/(96 μ²)) ε².    (B)
 #
@@ -228,12 +228,12 @@ _MOST_OF_CHOICE = _PI / 8
 
 
 def mu_squared_with_choices(epsilon: Fraction, count: int, after: Fraction) -> Fraction:
-    """Return the μ² of choices and of what is done after them, by (B): rounded up.
+    """Return the μ² of choices and the steps after them together, by (B): rounded up.
 
     Args:
         epsilon: The bounded range of each choice, > 0.
         count: How many choices there are, one after the other.
-        after: The μ² of what is done after them, >= 0.
+        after: The μ² of the steps that follow the last choice, >= 0.
     """
     square, total = epsilon**2, after
     for _ in range(count):
@@ -246,16 +246,16 @@ def mu_squared_with_choices(epsilon: Fraction, count: int, after: Fraction) -> F
 
 @_remembered
 def choice_epsilon(mu_squared: Fraction, count: int, after: Fraction) -> Fraction:
-    """Return the bounded range ε of choices that together add at most `mu_squared` to the μ² of
-    what is done after them, by (B).
+    """Return the largest ε with which choices add at most `mu_squared` to the μ² of the steps
+    after them, by (B). ε is the bounded range of each choice.
 
     It has 12 significant digits. It is never too large, and within 1e-7 (relative) of the largest
     where `after` is at most 100 times `mu_squared`.
 
     Args:
-        mu_squared: > 0.
-        count: How many choices there are, >= 1.
-        after: The μ² of all that is done after them, >= 0.
+        mu_squared: The μ² that the choices may add, > 0.
+        count: How many choices there are, >= 1, one after the other.
+        after: The μ² of the steps that follow the last choice, >= 0.
     """
     # Each choice adds between 1/4 and π/8 of ε²: the first `low` needs no test.
     low, high = root_below(mu_squared / count / _MOST_OF_CHOICE), root_below(4 * mu_squared / count)

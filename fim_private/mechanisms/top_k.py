@@ -87,8 +87,8 @@ class TopK:
         Args:
             build: Returns the mechanism of a choice with some (epsilon, delta).
             count: How many choices there are.
-            mu_squared: The μ² > 0 that they add.
-            after: The μ² >= 0 of what is done after them.
+            mu_squared: The μ² that the choices may add, > 0.
+            after: The μ² of the steps that follow the last choice, >= 0.
             names_delta: The δ that they share.
         """
         mechanism = build(choice_epsilon(mu_squared, count, after), names_delta)

@@ -359,10 +359,10 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     if plan.look is not None:
         yield (
             f"The first step measures, with noise, the support of the itemset of rank "
-            f"{sought + 1:,}. If the result is {plan.look.most_needed:,} or more, or "
-            f"somewhat less where there are few users, {plan.look.request.mechanism.name} replaces "
-            f"the steps of levelwise. The cost is the same either way, and the release says which "
-            f"mechanism was used."
+            f"{sought + 1:,}. If the result is {plan.look.most_needed:,} or more, "
+            f"{plan.look.request.mechanism.name} replaces the steps of levelwise. The fewer users "
+            f"there are, the less is needed: half of that for {plan.look.leniency:,} users. The "
+            f"cost is the same either way, and the release says which mechanism was used."
         )
     if plan.target.most_supports > 1 and request.supports_share:
         yield (
@@ -370,10 +370,10 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
             f"{plan.target.most_supports:,} come out. Fewer have less noise."
         )
     if plan.names_delta:
-        what = "itemset" if request.counted_universe.is_listed else "item"
+        revealed = "itemset" if request.counted_universe.is_listed else "item"
         yield (
-            f"δ = {least_in_words(plan.names_delta)} is for the chance that an {what} is revealed "
-            f"which only one {run.unit} has."
+            f"δ = {least_in_words(plan.names_delta)} is for the chance that an {revealed} is "
+            f"revealed which only one {run.unit} has."
         )
     times = run.reading.times
     each = " for each period" if times is not None and times.released_apart else ""

@@ -378,7 +378,7 @@ def _names_delta(request: Request) -> Fraction:
 
 
 def _may_abstain(spec: MechanismSpec) -> bool:
-    """Tell whether a mechanism picks itemsets, or abstains with a weight that δ decides."""
+    """Tell whether a mechanism picks itemsets one by one, and may abstain, which δ pays for."""
     return spec.spends_delta and not spec.composed
 
 
@@ -414,7 +414,7 @@ def _look(request: Request) -> Look | None:
         plan = plan_of(request)
     except ParameterError:  # some step is out of range
         return None
-    [selection], [run], step = plan.selections, plan.top_k_runs, plan.steps[0]
+    [selection], [run], look_step = plan.selections, plan.top_k_runs, plan.steps[0]
     candidates, cost = selection.public.candidates, run.mechanism.cost
     if candidates is not None and candidates <= run.count:  # no itemset is left out
         return None
@@ -424,7 +424,7 @@ def _look(request: Request) -> Look | None:
         log_odds = math.log(candidates)
     likely = log_odds * Neighbors(request.promise.neighbors).changed_units / cost.epsilon
     ample, per_noise, per_need = _threshold_of(request)
-    leniency = per_noise / math.sqrt(step.normal) + per_need * likely
+    leniency = per_noise / math.sqrt(look_step.normal) + per_need * likely
     return Look(math.ceil(ample * likely), math.ceil(leniency), request, plan)
 
 

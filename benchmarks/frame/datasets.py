@@ -142,6 +142,15 @@ def corner_shop() -> Source:
     )
 
 
+def sales() -> Source:
+    """Return the generated order lines of this project, by customer."""
+    columns = (("basket", "order_id"), ("item", "product"), ("user", "customer_id"))
+    path = ROOT / "datasets" / "sales.csv.gz"
+    return Source(
+        "sales_customers", "generated: order lines", path, (*columns, ("missing_user", "drop"))
+    )
+
+
 def quest(cache: Path, baskets: int) -> Source:
     """Return a Quest data set of so many baskets, made if need be."""
     path = generated(cache / f"quest_{baskets}.parquet", "--baskets", str(baskets))

@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels
 from benchmarks.utility import simulation
+from fim_private.counting import Effort, LocalSource
+from fim_private.reading.transactions import Transactions
+from fim_private.release.release import Release
+from fim_private.request.itemsets import GivenItemsets, supports_of
 
 ABSTAINED = simulation.ABSTAINED
 BASKET, USER = "basket", "user"
@@ -70,6 +74,21 @@ def false_negative_rate(true: NDArray[np.int64], top: NDArray[np.int64]) -> NDAr
         if len(top)
         else np.zeros(len(true))
     )
+
+
+def share_found(release: Release, data: Transactions, count: int) -> float:
+    """Return the share of the top `count` that a release has. Any as frequent will do."""
+    source = LocalSource(data, Effort(threads=1))
+    top: list[int] = []
+    for support, multiplicity in source.spectrum(release.sizes).levels():
+        top += [support] * multiplicity
+        if len(top) >= count:
+            break
+    named = [itemset.items for itemset in release if itemset.items is not None]
+    if not named:
+        return 0.0
+    supports = supports_of(GivenItemsets.of(named), source)
+    return sum(support >= top[:count][-1] for support in supports) / count
 
 
 def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[str, float | None]:

@@ -1,4 +1,4 @@
-"""Data sets made of others: part of the baskets or users, more baskets than there are, halved and
+"""Data sets made of others: part of the baskets or users, more of them than there are, halved and
 pasted ones.
 """
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,39 @@ from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
+from fim_private.reading.transactions import Transactions
+
+
+def drawn_units(whole: Transactions, number: int, seed: list[int]) -> Transactions:
+    """Return so many users, or baskets where nobody says whose they are, each as a user.
+
+    They are drawn with replacement if there are fewer.
+    """
+    rng = np.random.default_rng(seed)
+    units = np.arange(whole.baskets + 1) if whole.unit_offsets is None else whole.unit_offsets
+    there = len(units) - 1
+    drawn = rng.choice(there, number, replace=number > there)
+    baskets, ends = _joined(units, drawn)
+    entries, offsets = _joined(whole.offsets, baskets)
+    return Transactions(offsets, whole.items[entries], whole.vocabulary, ends).of_occurring_items()
+
+
+def _joined(
+    offsets: NDArray[np.int64], drawn: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places that ranges hold, one range after another, and where each range ends.
+
+    offsets: the places of range i are from offsets[i] to offsets[i + 1]. drawn: the ranges.
+    """
+    lengths = np.diff(offsets)[drawn]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.arange(ends[-1]) + np.repeat(offsets[drawn] - ends[:-1], lengths)
+    return places, ends
+
+
+def items_of(data: Transactions) -> list[Any]:
+    """Return the labels of all items."""
+    return [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
 
 
 def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed: int) -> None:

@@ -14,18 +14,13 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
-from benchmarks.frame.datasets import Source, corner_shop, shops
-from benchmarks.frame.output_files import ROOT
+from benchmarks.frame.datasets import Source, corner_shop, sales, shops
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
-from fim_private.counting import Effort, LocalSource
+from benchmarks.utility.measures import share_found
+from benchmarks.utility.resampled import drawn_units, items_of
 from fim_private.mining.mine import mine
-from fim_private.reading.transactions import Transactions
-from fim_private.release.release import Release
-from fim_private.request.itemsets import GivenItemsets, supports_of
 
 DELTA = 1e-6
 USERS, COUNTS, EPSILONS = [500, 1000, 2000, 4000, 10_000], [2, 5, 10, 20, 50], [0.5, 1.0, 2.0]
@@ -44,19 +39,10 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         how = {"counts": [5], "samples": 1, "seed": options.seed}
         return [*_tasks([corner_shop()], [1000], ["2"], [1.0], how)], []
     found, missing = shops(options.data)
-    everywhere = [*found.values(), corner_shop(), _sales()]
+    everywhere = [*found.values(), corner_shop(), sales()]
     taken = [source for source in everywhere if options.takes(source.name)]
     how = {"counts": COUNTS, "samples": SAMPLES, "seed": options.seed}
     return [*_tasks(taken, USERS, SIZES, EPSILONS, how)], missing
-
-
-def _sales() -> Source:
-    """Return the order lines of this project, by customer."""
-    columns = (("basket", "order_id"), ("item", "product"), ("user", "customer_id"))
-    path = ROOT / "datasets" / "sales.csv.gz"
-    return Source(
-        "sales_customers", "generated: order lines", path, (*columns, ("missing_user", "drop"))
-    )
 
 
 def _tasks(
@@ -83,7 +69,7 @@ def missed(
     """Return for each k, without and with a list, the share of the top k that each entry misses."""
     rows = []
     union = "-" in size
-    samples_of_users = [_sample(source, users, [seed, sample]) for sample in range(samples)]
+    drawn = [drawn_units(transactions(source), users, [seed, sample]) for sample in range(samples)]
     for count, listed in product(counts, PICKED):
         asked: dict[str, Any] = {"size": size, "union": union, "epsilon": epsilon, "delta": DELTA}
         asked |= {"top": count, "supports": True}
@@ -96,54 +82,15 @@ def missed(
         row: dict[str, Any] = {"k": count, "listed": listed}
         for entry, options in entries.items():
             shares = []
-            for place, data in enumerate(samples_of_users):
+            for place, data in enumerate(drawn):
                 given = asked | options
                 if listed:
-                    given["catalogue"] = _items(data)
+                    given["catalogue"] = items_of(data)
                 release = mine(data, seed=seed + place, **given)
-                shares.append(_missed(release, data, count))
+                shares.append(1 - share_found(release, data, count))
             row[entry] = fmean(shares)
         rows.append(row)
     return rows
-
-
-def _items(data: Transactions) -> list[Any]:
-    return [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
-
-
-def _sample(source: Source, users: int, seed: list[int]) -> Transactions:
-    """Return so many users of a shop, drawn with replacement if it has fewer."""
-    whole, rng = transactions(source), np.random.default_rng(seed)
-    assert whole.unit_offsets is not None
-    drawn = rng.choice(whole.units, users, replace=users > whole.units)
-    firsts, ends = whole.unit_offsets[drawn], whole.unit_offsets[drawn + 1]
-    baskets = np.concatenate([np.arange(*span) for span in zip(firsts, ends, strict=True)])
-    starts, stops = whole.offsets[baskets], whole.offsets[baskets + 1]
-    items = np.concatenate(
-        [whole.items[start:stop] for start, stop in zip(starts, stops, strict=True)]
-    )
-    return Transactions(
-        np.concatenate([[0], np.cumsum(stops - starts)]),
-        items,
-        whole.vocabulary,
-        np.concatenate([[0], np.cumsum(ends - firsts)]),
-    ).of_occurring_items()
-
-
-def _missed(release: Release, data: Transactions, count: int) -> float:
-    """Return the share of the top `count` that a release misses. Any as frequent will do."""
-    source = LocalSource(data, Effort(threads=1))
-    top: list[int] = []
-    for support, multiplicity in source.spectrum(release.sizes).levels():
-        top += [support] * multiplicity
-        if len(top) >= count:
-            break
-    named = [itemset.items for itemset in release if itemset.items is not None]
-    if not named:
-        return 1.0
-    supports = supports_of(GivenItemsets.of(named), source)
-    hits = sum(support >= top[:count][-1] for support in supports)
-    return 1 - hits / count
 
 
 def sections(results: Results) -> Iterator[Section]:

@@ -7,8 +7,8 @@ the noise and thresholds of the run that `mine` would carry out, follows what is
 an itemset may weigh too little to go on to the sets. Others may overtake it by noise. Its interval
 may reach 0.
 
-Seven constants were fitted to 21 shops and click streams, whole, in months and by kind of product,
-and to 500 to 100,000 units drawn from them. docs/expect.md says how good the forecasts are.
+The constants were fitted to five of these data sets, of which 500 to 100,000 users were drawn.
+benchmarks/utility/forecasts.py measures how good the forecasts are.
 """
 
 import math
@@ -48,19 +48,19 @@ _PICKED = ("exponential", "limited-domain")
 # items do (fitted); the shares of users with the 1st, 5th, 25th and 100th item, and pair.
 _SHOPS = (
     # BMS-WebView-1, 59,602 sessions of a web shop
-    (2.5, 0.50, 0.0614, 0.0469, 0.0184, 0.0076, 0.0202, 0.0124, 0.0069, 0.0039),
+    (2.5, 0.45, 0.0614, 0.0469, 0.0184, 0.0076, 0.0202, 0.0124, 0.0069, 0.0039),
     # Groceries, 9,835 baskets, and another data set of that name by member, 3,898 users
-    (4.4, 1.00, 0.2555, 0.1395, 0.0554, 0.0080, 0.0748, 0.0474, 0.0289, 0.0153),
+    (4.4, 0.80, 0.2555, 0.1395, 0.0554, 0.0080, 0.0748, 0.0474, 0.0289, 0.0153),
     (8.9, 2.50, 0.4582, 0.2830, 0.1193, 0.0154, 0.0552, 0.0400, 0.0218, 0.0118),
     # Valued Shoppers, 9,999 users
-    (25.9, 1.10, 0.3530, 0.2005, 0.0729, 0.0365, 0.0916, 0.0553, 0.0311, 0.0166),
+    (25.9, 1.20, 0.3530, 0.2005, 0.0729, 0.0365, 0.0916, 0.0553, 0.0311, 0.0166),
     # Ta-Feng, 13,858 users; the 5th and 25th are interpolated
     (36.4, 0.30, 0.3247, 0.1194, 0.0540, 0.0312, 0.0363, 0.0244, 0.0136, 0.0073),
     # Online Retail, 4,372 users
-    (61.2, 0.33, 0.2029, 0.1464, 0.1075, 0.0739, 0.0716, 0.0624, 0.0540, 0.0393),
+    (61.2, 0.45, 0.2029, 0.1464, 0.1075, 0.0739, 0.0716, 0.0624, 0.0540, 0.0393),
     # Complete Journey by product type, 2,469 users, and by product
     (175.9, 0.90, 0.8967, 0.7060, 0.5553, 0.3690, 0.5751, 0.4945, 0.3726, 0.2791),
-    (351.4, 0.67, 0.7250, 0.4386, 0.3305, 0.1608, 0.2394, 0.1956, 0.1304, 0.0757),
+    (351.4, 0.60, 0.7250, 0.4386, 0.3305, 0.1608, 0.2394, 0.1956, 0.1304, 0.0757),
 )
 _RANKS = 1.0, 5.0, 25.0, 100.0
 # Shares go on to fall as they do between the last two ranks, up to this one.
@@ -68,43 +68,62 @@ _FARTHEST = 1e7
 # Each item more divides the share of users by what the second divides that of the rarer item by,
 # to this power.
 _LARGER_POWER = 0.7
-# Each item more leaves this share of the gap: there is one more step at which a set may be lost.
-_LARGER_GAP = 0.25
+# Each item more leaves this share of the noise that sets withstand: there is one more step at which
+# they may be lost.
+_LARGER_WITHSTAND = 0.25
 _SUMMED_RANKS = 100  # so many ranks stand for all items
 
-# An item has this many times the weight that it would have if all users were mean users. The
-# spread of its logarithm is that of normal noise.
-_MEAN_WEIGHT, _WEIGHT_SPREAD = 1.12, 0.19
-# The noise grows by this power of the number of candidates that a user has. The scaling of users
-# who have many moves a support by this share.
-_LOAD_POWER, _UNEVEN = 0.25, 0.015
-# Itemsets are lost by this share of the noise over the gap. The noise of selections is this,
-# divided by their rate.
-_LOST, _PICKS_NOISE = 0.78, 0.86
+# An item has this many times the weight that it would have if all users were mean users.
+_MEAN_WEIGHT = 1.12
+# The noise of levelwise is this many times that of its second count, and grows by this power of the
+# number of candidates that a user has. The scaling of users who have many moves a support by this
+# share.
+_LEVELS_NOISE, _LOAD_POWER, _UNEVEN = 0.85, 0.33, 0.01
+# The noise of selections is this, divided by their rate.
+_PICKS_NOISE = 0.80
 # Some itemset clearly leads those left out in half of the runs where the first leads the last of
 # those asked for by so many σ: the logarithm, and its spread.
-_CLEAR_LEAD, _SPREAD_OF_LEAD = 1.0, 0.43
+_CLEAR_LEAD, _SPREAD_OF_LEAD = 2.0, 0.43
+# So many times as many itemsets as are sought, and a few more, may come out by noise.
+_TIMES_AS_MANY, _MORE = 5, 10
+# Noise is hardly ever so many σ. The search for a threshold halves its interval so many times.
+_FAR, _HALVINGS = 8, 40
 
 
 @dataclass(frozen=True)
 class Top:
-    """The most frequent itemsets of a shop.
+    """The most frequent itemsets of a shop, and those that noise may put in their place.
 
     Attributes:
-        supports: (n,) descending, in units.
-        rarest_items: (n,) the support of the rarest item of each.
-        gap: How fast supports fall at the last rank.
-        load: How many of these, and of about as many that follow, a mean user has.
+        supports: (count,) of the most frequent, descending, in units.
+        rarest_items: (count,) the support of the rarest item of each.
+        rivals: (n,) the supports of those that follow, descending, in units.
+        withstand: How many times as much noise all of these withstand as single items do.
+        load: How many of all of these a mean user has.
     """
 
     supports: Floats
     rarest_items: Floats
-    gap: float
+    rivals: Floats
+    withstand: float
     load: float
 
     def share_ahead(self, noise: float) -> float:
-        """Return the share that noise, in units, does not let others overtake."""
-        return math.exp(-_LOST * noise / self.gap)
+        """Return the share of the most frequent that stays ahead if each support has noise.
+
+        The threshold is where as many are expected above it as are the most frequent.
+
+        noise: its standard deviation, in units.
+        """
+        sigma, supports = noise / self.withstand, np.concatenate([self.supports, self.rivals])
+        lowest, highest = supports[-1] - _FAR * sigma, supports[0] + _FAR * sigma
+        for _ in range(_HALVINGS):
+            threshold = (lowest + highest) / 2
+            if _normal((supports - threshold) / sigma).sum() > len(self.supports):
+                lowest = threshold
+            else:
+                highest = threshold
+        return float(_normal((self.supports - lowest) / sigma).mean())
 
 
 @dataclass(frozen=True)
@@ -116,12 +135,14 @@ class Shop:
         items: How many different items a mean user has bought.
         pairs_withstand: How many times as much noise pairs withstand as items do.
         shares: (2, 5) the shares of users with the items, and pairs, of some ranks.
+        among: How many different items there are, if that is public.
     """
 
     users: int
     items: float
     pairs_withstand: float
     shares: Floats
+    among: int | None = None
 
     @classmethod
     def of(cls, users: int, items: float, among: int | None) -> Self:
@@ -137,7 +158,8 @@ class Shop:
         ranks = np.geomspace(1, among, _SUMMED_RANKS)
         bought = float(np.trapezoid(shop.supports(1, ranks) * ranks, np.log(ranks))) / users
         odds = max(items / max(bought, 1.0), 1.0) ** np.array([[1], [2]])
-        return replace(shop, shares=odds * shop.shares / (1 + (odds - 1) * shop.shares))
+        shares = odds * shop.shares / (1 + (odds - 1) * shop.shares)
+        return replace(shop, shares=shares, among=among)
 
     def supports(self, size: int, ranks: Floats) -> Floats:
         """Return the supports of the itemsets of a size at these ranks, >= 1, in units."""
@@ -156,18 +178,29 @@ class Shop:
         items = np.maximum((math.factorial(size) * ranks) ** (1 / size), 1)
         return np.maximum(self.supports(1, items), self.supports(size, ranks))
 
+    def _possible(self, size: int) -> float:
+        """Return how many itemsets of a size there can be, >= 1."""
+        return math.inf if self.among is None else max(math.comb(self.among, size), 1)
+
     def top(self, sizes: Sequence[int], count: int) -> Top:
-        """Return the `count` most frequent itemsets of these sizes, ranked together."""
-        ranks = np.arange(1.0, 2 * count + 11)
-        supports = np.concatenate([self.supports(size, ranks) for size in sizes])
-        rarest = np.concatenate([self.rarest_items(size, ranks) for size in sizes])
-        order = np.argsort(-supports, kind="stable")[: len(ranks)]
+        """Return the `count` most frequent itemsets of these sizes, ranked together.
+
+        They are fewer if there are not so many itemsets.
+        """
+        most = _TIMES_AS_MANY * count + _MORE
+        supports_by_size, rarest_by_size = [], []
+        for size in sizes:
+            ranks = np.arange(1.0, min(most, self._possible(size)) + 1)
+            supports_by_size.append(self.supports(size, ranks))
+            rarest_by_size.append(self.rarest_items(size, ranks))
+        supports, rarest = np.concatenate(supports_by_size), np.concatenate(rarest_by_size)
+        order = np.argsort(-supports, kind="stable")[:most]
         supports, rarest = supports[order], rarest[order]
-        earlier, last, later = supports[[max(count // 2, 1) - 1, count - 1, 2 * count - 1]]
-        gap = last * math.log(earlier / later)
+        withstand = 1.0
         if sizes[0] > 1:
-            gap *= self.pairs_withstand * _LARGER_GAP ** (sizes[0] - 2)
-        return Top(supports[:count], rarest[:count], float(gap), float(supports.sum()) / self.users)
+            withstand = self.pairs_withstand * _LARGER_WITHSTAND ** (sizes[0] - 2)
+        load = float(supports.sum()) / self.users
+        return Top(supports[:count], rarest[:count], supports[count:], withstand, load)
 
 
 def _normal(sigmas: Floats | float) -> Floats:
@@ -223,10 +256,10 @@ def expected_found(request: Request, units: int, items: float, among: int | None
         return None
     plan, shop = plan_of(request), Shop.of(units, items, among)
     found, step = _expected_found(request, plan, shop, among), plan.step("look")
-    if found is None or plan.look is None or step is None:
+    left_out = shop.top(target.sizes, target.top).rivals
+    if found is None or plan.look is None or step is None or not len(left_out):
         return found
-    left_out = float(shop.top(target.sizes, target.top + 1).supports[-1])
-    lead = (left_out - plan.look.least_support(units)) * math.sqrt(step.normal)
+    lead = (left_out[0] - plan.look.least_support(units)) * math.sqrt(step.normal)
     is_picked = float(_normal(lead))
     of_picks = _expected_found(plan.look.request, plan.look.plan, shop, among)
     assert of_picks is not None
@@ -261,13 +294,13 @@ def _share_of_items(run: Levelwise, shop: Shop, top: Top, listed: int) -> float:
     listed: how many items a list has.
     """
     most, variance = run.recipe.most_paired, run.budget.variance(run.recipe.items, 1)
+    sigma, weight = math.sqrt(variance), _MEAN_WEIGHT / math.sqrt(shop.items)
     # The best of the other items of a list, of which nobody has any, are so many σ above 0.
-    need = NormalDist().inv_cdf(1 - min(most / listed, 0.5)) * math.sqrt(variance)
+    need = NormalDist().inv_cdf(1 - min(most / listed, 0.5)) * sigma
     if run.items_delta is not None:
         need = item_threshold(variance, run.items_delta, run.recipe.own_items) / GRID
-    rivals = shop.supports(1, np.array([float(most)]))
-    least = np.maximum(need * math.sqrt(shop.items) / _MEAN_WEIGHT, rivals)
-    return float(_normal(np.log(top.rarest_items / least) / _WEIGHT_SPREAD).mean())
+    rivals = weight * shop.supports(1, np.array([float(most)]))
+    return float(_normal((weight * top.rarest_items - np.maximum(need, rivals)) / sigma).mean())
 
 
 def _found_by_levels(run: Levelwise, top: Top, half_width: int) -> float:
@@ -277,7 +310,8 @@ def _found_by_levels(run: Levelwise, top: Top, half_width: int) -> float:
     """
     noise = math.sqrt(run.budget.variance(run.recipe.second, 1))
     first, last = float(top.supports[0]), float(top.supports[-1])
-    share_found = top.share_ahead(math.hypot(noise * top.load**_LOAD_POWER, _UNEVEN * last))
+    of_all_steps = _LEVELS_NOISE * noise * top.load**_LOAD_POWER
+    share_found = top.share_ahead(math.hypot(of_all_steps, _UNEVEN * last))
     if not half_width or first <= last:
         return share_found
     # If none clearly leads those left out, those whose interval reaches 0 do not come out.

@@ -9,8 +9,8 @@ python -m benchmarks.utility.forecasts [--quick]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from statistics import fmean
 from typing import Any
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from benchmarks.frame.datasets import (
     COMPLETE_JOURNEY,
-    REAL,
     Source,
     corner_shop,
     sales,
@@ -49,7 +48,8 @@ KNOWN = (
     "online_retail_customers",
     "complete_journey_households",
 )
-BY_USER = (COMPLETE_JOURNEY, "online_retail")  # they are drawn by customer
+KNOWN_GROUP = "known"
+ALSO_BY_CUSTOMER = (COMPLETE_JOURNEY, "online_retail")
 LISTED = (False, True)  # whether a list of all items is given
 
 
@@ -57,12 +57,13 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each data set and number of units."""
     if options.quick:
         return [*_tasks([corner_shop()], [1000], {"samples": 1, "seed": options.seed})], []
-    found, missing = shops(options.data)
-    of_baskets, lacking = sources(options.data)
-    of_baskets = {name: of_baskets[name] for name, *_ in REAL if name in of_baskets}
-    everywhere = [*found.values(), *of_baskets.values(), corner_shop(), sales()]
+    by_customer, missing = shops(options.data)
+    by_basket, lacking = sources(options.data)
+    everywhere = [*by_customer.values(), *by_basket.values(), corner_shop(), sales()]
     taken = [
-        source for source in everywhere if options.takes(source.name) and source.name not in BY_USER
+        source
+        for source in everywhere
+        if options.takes(source.name) and source.name not in ALSO_BY_CUSTOMER
     ]
     missing = list(dict.fromkeys([*missing, *lacking]))
     return [*_tasks(taken, UNITS, {"samples": SAMPLES, "seed": options.seed})], missing
@@ -74,9 +75,12 @@ def _tasks(data: Iterable[Source], units: list[int], how: dict[str, int]) -> Ite
 
 
 def compared(source: Source, units: int, samples: int, seed: int) -> list[dict[str, Any]]:
-    """Return forecasts and what was found, for each question. Empty if there are too few units."""
+    """Return forecasts and what was found, for each question.
+
+    Nothing if the data set has too few units to draw so many from.
+    """
     whole = transactions(source)
-    if units > MOST_COPIES * (whole.units if whole.by_user else whole.baskets):
+    if units > MOST_COPIES * whole.units:
         return []
     drawn = [drawn_units(whole, units, [seed, sample]) for sample in range(samples)]
     items = fmean(_different_items(data) for data in drawn)
@@ -94,8 +98,8 @@ def compared(source: Source, units: int, samples: int, seed: int) -> list[dict[s
             "forecast": expected_found(request, units, items, among if listed else None),
             "told more": expected_found(request, units, items, among),
         }
-        question = {"size": size, "k": count, "ε": epsilon}
-        rows.append(question | {"listed": listed, "neighbours": neighbors} | answer)
+        question = {"itemsets": size, "k": count, "ε": epsilon, "neighbours": neighbors}
+        rows.append({**question, "list": "yes" if listed else "no", **answer})
     return rows
 
 
@@ -129,17 +133,17 @@ def _different_items(data: Transactions) -> float:
 
 def sections(results: Results) -> Iterator[Section]:
     """Say how far forecasts are from what was found: by question, number of units and data set."""
-    rows = [
-        {**row, "data": key.split("|")[0], "units": int(key.split("|")[1])}
-        for key, answers in results["answers"].items()
-        for row in answers
-    ]
+    rows = []
+    for key, answers in results["answers"].items():
+        data, units = key.split("|")
+        of_data = {"data set": data, "data sets": KNOWN_GROUP if data in KNOWN else "others"}
+        rows += [{**row, **of_data, "units": int(units)} for row in answers]
     if not rows:
         yield NOTHING
         return
-    known = [row for row in rows if row["data"] in KNOWN]
-    others = [row for row in rows if row["data"] not in KNOWN]
-    by_question = (*_by_question("known", known), *_by_question("other", others))
+    usual = [row for row in rows if row["neighbours"] == ADD_REMOVE]
+    known = [row for row in usual if row["data sets"] == KNOWN_GROUP]
+    without_list = [row for row in usual if row["list"] == "no"]
     yield Section(
         "How good forecasts are",
         f"The share of the true top k that is found, in the mean of {RUNS * SAMPLES} runs, against "
@@ -147,62 +151,49 @@ def sections(results: Results) -> Iterator[Section]:
         f"units, ε = {', '.join(f'{e:g}' for e in EPSILONS)} (replace-one: 1). Near: at most "
         f"{NEAR:g} apart. Too high: the mean of forecast minus found. The forecast interpolates "
         f"between data sets: the known ones are among them. With a list, it is told how many "
-        f"different items there are.",
-        (Table(("data sets", *_QUESTION, *_FAR), by_question),),
+        f"different items there are. Told more: it is told so without a list, too.",
+        (
+            _table(usual, ("data sets", "list"), ("forecast", "told more")),
+            _table(rows, ("data sets", "itemsets", "list", "neighbours"), ("forecast",)),
+        ),
     )
     yield Section(
         "Forecasts by the number of units",
-        "Known data sets, neighbours by add-remove.",
-        (Table(("units", "list", *_FAR), tuple(_by_units(known))),),
+        "Known data sets, under add-remove.",
+        (_table(known, ("units", "list"), ("forecast",)),),
     )
     yield Section(
         "Forecasts by data set",
-        "Without a list of items, neighbours by add-remove. The last columns: where the forecast "
-        "is also told how many different items there are.",
-        (Table(("data set", "known", *_FAR, *_FAR_TOLD), tuple(_by_data(rows))),),
+        "Without a list of items, under add-remove.",
+        (_table(without_list, ("data set", "data sets"), ("forecast", "told more")),),
     )
 
 
-_QUESTION = ("itemsets", "list", "neighbours")
-_FAR = ("settings", "near", "apart", "too high")
-_FAR_TOLD = ("near, told more", "apart, told more", "too high, told more")
-Answers = Iterable[Mapping[str, Any]]
+_COLUMNS = {
+    "forecast": ("near", "apart", "too high"),
+    "told more": ("near, told more", "apart, told more", "too high, told more"),
+}
 
 
-def _far(rows: Answers, forecast: str = "forecast") -> tuple[Cell, ...]:
-    """Return the cells of _FAR."""
-    errors = np.array([row[forecast] - row["found"] for row in rows])
-    near = np.abs(errors) <= NEAR + 1e-9
-    return len(errors), *map(float, (near.mean(), np.abs(errors).mean(), errors.mean()))
-
-
-def _grouped(rows: Answers, *fields: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+def _table(
+    rows: Iterable[Mapping[str, Any]], fields: tuple[str, ...], forecasts: tuple[str, ...]
+) -> Table:
+    """Return how far forecasts are from what was found, for each value of the fields."""
+    groups: dict[tuple[Cell, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[field] for field in fields), []).append(row)
-    return groups
+    lines: list[tuple[Cell, ...]] = []
+    for group, alike in groups.items():
+        errors = [[row[name] - row["found"] for row in alike] for name in forecasts]
+        lines.append((*group, len(alike), *chain.from_iterable(map(_distances, errors))))
+    columns = chain.from_iterable(_COLUMNS[name] for name in forecasts)
+    return Table((*fields, "settings", *columns), tuple(lines))
 
 
-def _has_list(listed: bool) -> str:
-    return "yes" if listed else "no"
-
-
-def _by_question(name: str, rows: Answers) -> Iterator[tuple[Cell, ...]]:
-    for (neighbors, listed, size), asked in _grouped(rows, "neighbours", "listed", "size").items():
-        yield name, size, _has_list(listed), neighbors, *_far(asked)
-
-
-def _by_units(rows: Answers) -> Iterator[tuple[Cell, ...]]:
-    asked = [row for row in rows if row["neighbours"] == ADD_REMOVE]
-    for (listed, units), of_units in sorted(_grouped(asked, "listed", "units").items()):
-        yield units, _has_list(listed), *_far(of_units)
-
-
-def _by_data(rows: Answers) -> Iterator[tuple[Cell, ...]]:
-    asked = [row for row in rows if row["neighbours"] == ADD_REMOVE and not row["listed"]]
-    for (data,), of_data in _grouped(asked, "data").items():
-        known = "yes" if data in KNOWN else "no"
-        yield data, known, *_far(of_data), *_far(of_data, "told more")[1:]
+def _distances(errors: Sequence[float]) -> tuple[float, ...]:
+    """Return the cells of _COLUMNS."""
+    apart = np.abs(errors)
+    return float((apart <= NEAR + 1e-9).mean()), float(apart.mean()), float(np.mean(errors))
 
 
 STUDY = Study(

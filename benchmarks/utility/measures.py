@@ -77,18 +77,21 @@ def false_negative_rate(true: NDArray[np.int64], top: NDArray[np.int64]) -> NDAr
 
 
 def share_found(release: Release, data: Transactions, count: int) -> float:
-    """Return the share of the top `count` that a release has. Any as frequent will do."""
+    """Return the share of the `count` most frequent itemsets that a release has, in [0, 1].
+
+    Itemsets of all sizes are ranked together, and any as frequent as the last will do. If fewer
+    occur, it is the share of those; if none does, 1.
+    """
     source = LocalSource(data, Effort(threads=1))
     top: list[int] = []
     for support, multiplicity in source.spectrum(release.sizes).levels():
-        top += [support] * multiplicity
-        if len(top) >= count:
+        top += [support] * min(multiplicity, count - len(top))
+        if len(top) == count:
             break
     named = [itemset.items for itemset in release if itemset.items is not None]
-    if not named:
-        return 0.0
-    supports = supports_of(GivenItemsets.of(named), source)
-    return sum(support >= top[:count][-1] for support in supports) / count
+    supports = supports_of(GivenItemsets.of(named), source) if named else []
+    missed = false_negative_rate(np.array([supports], dtype=np.int64), np.array(top))
+    return 1 - float(missed[0])
 
 
 def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[str, float | None]:

@@ -1,5 +1,5 @@
-"""Data sets made of others: part of the baskets or users, more of them than there are, halved and
-pasted ones.
+"""Data sets made from others: some of their baskets or users, more than there are, or baskets
+halved or pasted together.
 """
 
 from __future__ import annotations
@@ -20,30 +20,34 @@ from fim_private.reading.transactions import Transactions
 
 
 def drawn_units(whole: Transactions, number: int, seed: list[int]) -> Transactions:
-    """Return so many users, or baskets where nobody says whose they are, each as a user.
+    """Return this many users drawn at random; where users are unknown, each basket counts as one.
 
-    They are drawn with replacement if there are fewer.
+    They are drawn without replacement, unless there are fewer.
     """
+    assert not whole.together
     rng = np.random.default_rng(seed)
-    units = np.arange(whole.baskets + 1) if whole.unit_offsets is None else whole.unit_offsets
-    there = len(units) - 1
+    offsets = np.arange(whole.stored + 1) if whole.unit_offsets is None else whole.unit_offsets
+    there = len(offsets) - 1
     drawn = rng.choice(there, number, replace=number > there)
-    baskets, ends = _joined(units, drawn)
-    entries, offsets = _joined(whole.offsets, baskets)
-    return Transactions(offsets, whole.items[entries], whole.vocabulary, ends).of_occurring_items()
+    baskets, unit_offsets = _joined(offsets, drawn)
+    entries, basket_offsets = _joined(whole.offsets, baskets)
+    items = whole.items[entries]
+    return Transactions(basket_offsets, items, whole.vocabulary, unit_offsets).of_occurring_items()
 
 
 def _joined(
     offsets: NDArray[np.int64], drawn: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places that ranges hold, one range after another, and where each range ends.
+    """Return the places that ranges hold, one range after another, and the offsets of these ranges.
 
     offsets: the places of range i are from offsets[i] to offsets[i + 1]. drawn: the ranges.
     """
     lengths = np.diff(offsets)[drawn]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.arange(ends[-1]) + np.repeat(offsets[drawn] - ends[:-1], lengths)
-    return places, ends
+    joined_offsets = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.arange(joined_offsets[-1]) + np.repeat(
+        offsets[drawn] - joined_offsets[:-1], lengths
+    )
+    return places, joined_offsets
 
 
 def items_of(data: Transactions) -> list[Any]:
@@ -64,9 +68,8 @@ def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed
     parts = max(int(times), 1)
     again = share > 1 or parts > 1
     drawn = rng.choice(data.baskets, number * parts, replace=again)
-    lengths = np.diff(data.offsets)[drawn]
-    starts = np.cumsum(lengths) - lengths
-    entries = np.arange(lengths.sum()) + np.repeat(data.offsets[drawn] - starts, lengths)
+    entries, offsets = _joined(data.offsets, drawn)
+    lengths = np.diff(offsets)
     basket = np.repeat(np.arange(len(drawn)) // parts, lengths)
     pairs = np.unique((basket << 32) | data.items[entries])
     basket = pairs >> 32

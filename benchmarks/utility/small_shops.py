@@ -9,7 +9,7 @@ python -m benchmarks.utility.small_shops [--quick]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from statistics import fmean
 from typing import Any
@@ -21,16 +21,19 @@ from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility.measures import share_found
 from benchmarks.utility.resampled import drawn_units, items_of
 from fim_private.mining.mine import mine
+from fim_private.reading.transactions import Transactions
 
 DELTA = 1e-6
 USERS, COUNTS, EPSILONS = [500, 1000, 2000, 4000, 10_000], [2, 5, 10, 20, 50], [0.5, 1.0, 2.0]
 SIZES = ["2", "1", "1-2"]
-SAMPLES = 3
+# What misses far more than the better of the two in the first samples is measured again on others.
+SAMPLES, AGAIN = 3, 12
+SECOND = "again"
 # Whether there is a list of all items, and what selects one by one then.
 PICKED = {False: "limited-domain", True: "exponential"}
 LEVELWISE, SELECTIONS, TOOL, STATED = "levelwise", "one by one", "fim-private", "with --units"
 ENTRIES = (LEVELWISE, SELECTIONS, TOOL, STATED)
-FAR = 0.03  # what misses so much more than the better of the two is counted
+FAR = 0.03  # what misses over this much more than the better of the two is far from it
 
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
@@ -67,30 +70,54 @@ def missed(
     seed: int,
 ) -> list[dict[str, Any]]:
     """Return for each k, without and with a list, the share of the top k that each entry misses."""
+    drawn = _drawn(source, users, range(samples), seed)
     rows = []
-    union = "-" in size
-    drawn = [drawn_units(transactions(source), users, [seed, sample]) for sample in range(samples)]
     for count, listed in product(counts, PICKED):
-        asked: dict[str, Any] = {"size": size, "union": union, "epsilon": epsilon, "delta": DELTA}
-        asked |= {"top": count, "supports": True}
-        entries: dict[str, dict[str, Any]] = {
-            LEVELWISE: {"mechanism": LEVELWISE, "supports_share": 0.1},
-            SELECTIONS: {"mechanism": PICKED[listed], "supports_share": 0.1},
-            TOOL: {},
-            STATED: {"units": users},
-        }
-        row: dict[str, Any] = {"k": count, "listed": listed}
-        for entry, options in entries.items():
-            shares = []
-            for place, data in enumerate(drawn):
-                given = asked | options
-                if listed:
-                    given["catalogue"] = items_of(data)
-                release = mine(data, seed=seed + place, **given)
-                shares.append(1 - share_found(release, data, count))
-            row[entry] = fmean(shares)
-        rows.append(row)
+        asked: dict[str, Any] = {"size": size, "union": "-" in size, "top": count}
+        asked |= {"epsilon": epsilon, "delta": DELTA, "supports": True}
+        row = _missed(drawn, asked, users, seed, listed=listed)
+        if any(_lost(row, entry) > FAR for entry in (TOOL, STATED)):
+            others = _drawn(source, users, range(samples, samples + AGAIN), seed)
+            row |= {SECOND: _missed(others, asked, users, seed, listed=listed)}
+        rows.append({"k": count, "listed": listed, **row})
     return rows
+
+
+def _drawn(
+    source: Source, users: int, samples: Iterable[int], seed: int
+) -> dict[int, Transactions]:
+    """Return samples of the users of a shop, by number."""
+    whole = transactions(source)
+    return {sample: drawn_units(whole, users, [seed, sample]) for sample in samples}
+
+
+def _missed(
+    samples: Mapping[int, Transactions],
+    asked: dict[str, Any],
+    users: int,
+    seed: int,
+    *,
+    listed: bool,
+) -> dict[str, Any]:
+    """Return the share of the top k that each entry misses, in the mean of samples."""
+    entries: dict[str, dict[str, Any]] = {
+        LEVELWISE: {"mechanism": LEVELWISE, "supports_share": 0.1},
+        SELECTIONS: {"mechanism": PICKED[listed], "supports_share": 0.1},
+        TOOL: {},
+        STATED: {"units": users},
+    }
+    missed: dict[str, list[float]] = {entry: [] for entry in entries}
+    for number, data in samples.items():
+        given = asked | ({"catalogue": items_of(data)} if listed else {})
+        for entry, options in entries.items():
+            release = mine(data, seed=seed + number, **given, **options)
+            missed[entry].append(1 - share_found(release, data, asked["top"]))
+    return {entry: fmean(shares) for entry, shares in missed.items()}
+
+
+def _lost(row: Mapping[str, Any], entry: str) -> float:
+    """Return how much more an entry misses than the better of levelwise and selecting."""
+    return float(row[entry] - min(row[LEVELWISE], row[SELECTIONS]))
 
 
 def sections(results: Results) -> Iterator[Section]:
@@ -99,24 +126,46 @@ def sections(results: Results) -> Iterator[Section]:
     if not answers:
         yield NOTHING
         return
-    found: dict[tuple[str, bool, int], list[Mapping[str, float]]] = {}
+    found: dict[tuple[str, bool, int], list[Mapping[str, Any]]] = {}
+    far: list[tuple[Cell, ...]] = []
     for key, rows in answers.items():
-        _, users, size, _ = key.split("|")
+        shop, users, size, epsilon = key.split("|")
         for row in rows:
             found.setdefault((size, row["listed"], int(users)), []).append(row)
+            if _is_far(row, TOOL):
+                missed = [row[SECOND][entry] for entry in ENTRIES]
+                question = (size, _has_list(row["listed"]), int(users), row["k"], float(epsilon))
+                far.append((shop, *question, *missed))
     yield Section(
         "Small shops: which mechanism, by the number of customers",
         f"The share of the true top k that is missing, in the mean of all shops, "
         f"k = {', '.join(map(str, COUNTS))} and ε = {', '.join(f'{e:g}' for e in EPSILONS)}. "
         f"{TOOL}: what `--mechanism auto` takes; {STATED}: with the number of customers stated. "
-        f"Far: in how many settings that misses over {FAR:g} more than the better of {LEVELWISE} "
-        f"and selecting {SELECTIONS}. The k-th itemset of a shop counts as missed or not, so that "
-        f"small k are rough.",
+        f"Far: in how many settings it misses over {FAR:g} more than the better of {LEVELWISE} "
+        f"and selecting {SELECTIONS}, in {SAMPLES} samples of the shop, and again in {AGAIN} "
+        f"others.",
         (_table(found),),
+    )
+    yield Section(
+        "Small shops: where the tool misses far more than the better mechanism",
+        f"The settings where {TOOL} is far, and what is missing in the {AGAIN} samples.",
+        (Table(("shop", *_SETTING, "k", "ε", *ENTRIES), tuple(far)),),
     )
 
 
-def _table(found: Mapping[tuple[str, bool, int], Sequence[Mapping[str, float]]]) -> Table:
+_SETTING = ("size", "list", "customers")
+
+
+def _has_list(listed: bool) -> str:
+    return "yes" if listed else "no"
+
+
+def _is_far(row: Mapping[str, Any], entry: str) -> bool:
+    """Tell whether an entry misses far more than the better mechanism, both times."""
+    return SECOND in row and _lost(row, entry) > FAR and _lost(row[SECOND], entry) > FAR
+
+
+def _table(found: Mapping[tuple[str, bool, int], Sequence[Mapping[str, Any]]]) -> Table:
     def place(setting: tuple[str, bool, int]) -> tuple[int, bool, int]:
         size, listed, users = setting
         return SIZES.index(size), listed, users
@@ -125,15 +174,11 @@ def _table(found: Mapping[tuple[str, bool, int], Sequence[Mapping[str, float]]])
     for size, listed, users in sorted(found, key=place):
         told = found[size, listed, users]
         means = [fmean(row[entry] for row in told) for entry in ENTRIES]
-        has_list = "yes" if listed else "no"
-        rows.append((size, has_list, users, *means, _far(told, TOOL), _far(told, STATED)))
-    columns = ("size", "list", "customers", *ENTRIES, "far", "far with --units")
-    return Table(columns, tuple(rows))
-
-
-def _far(told: Sequence[Mapping[str, float]], entry: str) -> str:
-    far = [row[entry] > min(row[LEVELWISE], row[SELECTIONS]) + FAR for row in told]
-    return f"{sum(far)} of {len(far)}"
+        far = [
+            f"{sum(_is_far(row, entry) for row in told)} of {len(told)}" for entry in (TOOL, STATED)
+        ]
+        rows.append((size, _has_list(listed), users, *means, *far))
+    return Table((*_SETTING, *ENTRIES, "far", "far with --units"), tuple(rows))
 
 
 STUDY = Study(

@@ -478,8 +478,8 @@ def report(
     "For the registry of deployments: fim-private statement release.json --format yaml",
 )
 def statement(release_file: _ReleaseFile, **typed: Any) -> None:
-    """Say of a release what a privacy officer has to know: who is protected, what was spent, what
-    is not protected.
+    """Print what a privacy officer needs to know about a release: who is protected, what was spent,
+    and what is not protected.
 
     It spends nothing: no data is read.
     """

@@ -56,8 +56,9 @@ class IntervalsOption(TypedDict):
     intervals: Annotated[
         Intervals,
         written(
-            "Of 20 itemsets or more, supports draw on each other (pooled), and 95 % of their "
-            "intervals hold. exact: each support by itself, with a wider interval.",
+            "With 20 itemsets or more, each support is estimated with the help of the others "
+            "(pooled), and 95 % of the intervals hold. exact: each support by itself, with a wider "
+            "interval.",
             default=Intervals.POOLED,
         ),
     ]
@@ -98,7 +99,7 @@ class TitleOption(TypedDict):
     title: Annotated[
         OptionalText,
         written(
-            "What stands on top of the page, such as 'Corner shop, spring'.",
+            "Heading of the page, such as 'Corner shop, spring'.",
             "TEXT",
             shown="What is bought together",
         ),

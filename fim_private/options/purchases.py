@@ -65,7 +65,7 @@ class ReadingOptions(TypedDict, total=False):
     fold_case: Annotated[
         bool,
         read(
-            "Write all items in small letters, without white space around them. Items that differ "
+            "Write all items in lower case, without white space around them. Items that differ "
             "only in these become one, also in your lists."
         ),
     ]

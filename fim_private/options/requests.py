@@ -43,8 +43,8 @@ class AskedOptions(TypedDict, total=False):
         str | float | int | Fraction | None,
         asked(
             "Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all "
-            "baskets (or users), or 500 of them. A ? marks those that may have less: of itemsets "
-            "below, at most 2.5 % have none.",
+            "baskets (or users), or 500 of them. A ? marks those that may have less: of the "
+            "itemsets that do, at most 2.5 % have no mark.",
             "SHARE or N",
         ),
     ]
@@ -170,7 +170,11 @@ class CapOptions(TypedDict, total=False):
     """Public numbers that mechanisms need."""
 
     universe_size: Annotated[
-        OptionalNumber, public("Public number of items, for exponential without a catalogue.")
+        OptionalNumber,
+        public(
+            "Public number of different items, for exponential without a catalogue. Forecasts of "
+            "plan are better with it."
+        ),
     ]
     max_rank: Annotated[
         OptionalNumber,
@@ -182,8 +186,8 @@ class CapOptions(TypedDict, total=False):
     max_basket: Annotated[
         OptionalNumber,
         public(
-            "Public cap on the items of a basket, for choosing and limited-domain. The first items "
-            "in label order count."
+            "Public cap on the items of a basket, for the mechanisms choosing and limited-domain. "
+            "The first items in label order count."
         ),
     ]
     max_baskets: Annotated[
@@ -251,9 +255,9 @@ class RequestOptions(AskedOptions, RulesOption, BudgetOptions, RhoOption, CapOpt
     catalogue: Annotated[
         object,
         public(
-            "Public list of all items. It finds more, above all with --user. Give text with one "
-            "item a line, a folder of these, an earlier release, or with --catalogue-item a table "
-            "or database.",
+            "Public list of all items. With it you mostly find more, above all with few users. "
+            "Give text with one item a line, a folder of these, an earlier release, or with "
+            "--catalogue-item a table or database.",
             "FILE",
         ),
     ]

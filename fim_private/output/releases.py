@@ -110,6 +110,11 @@ def _all_advice(
         gain = list_gain(request, units=units, came_out=came_out)
         if gain is not None:
             yield gain.spelled(option_name)
+        if request.target.sizes[-1] > 1 and not request.scope.unites:
+            yield (
+                "An itemset counts the users who bought all of it in one basket. --together user "
+                "counts those who ever bought all of it."
+            )
 
 
 def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Iterator[str]:

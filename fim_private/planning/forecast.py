@@ -7,8 +7,9 @@ the noise and thresholds of the run that `mine` would carry out, follows what is
 an itemset may weigh too little to go on to the sets. Others may overtake it by noise. Its interval
 may reach 0.
 
-The constants were fitted to five of these data sets, of which 500 to 100,000 users were drawn.
-benchmarks/utility/forecasts.py measures how good the forecasts are.
+Most constants were fitted to five of these data sets, from which 500 to 100,000 users were drawn.
+The others are from an earlier fit, to more data sets. benchmarks/utility/forecasts.py measures how
+good the forecasts are.
 """
 
 import math
@@ -44,7 +45,7 @@ USUAL_ITEMS = 30.0
 _LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = ("exponential", "limited-domain")
 
-# The columns: the different items of a mean user; how many times as much noise pairs withstand as
+# The columns: the different items of a mean user; how many times as much noise pairs tolerate as
 # items do (fitted); the shares of users with the 1st, 5th, 25th and 100th item, and pair.
 _SHOPS = (
     # BMS-WebView-1, 59,602 sessions of a web shop
@@ -68,10 +69,11 @@ _FARTHEST = 1e7
 # Each item more divides the share of users by what the second divides that of the rarer item by,
 # to this power.
 _LARGER_POWER = 0.7
-# Each item more leaves this share of the noise that sets withstand: there is one more step at which
-# they may be lost.
-_LARGER_WITHSTAND = 0.25
+# With each item more, sets tolerate this share of the noise: there is one more step at which they
+# may be lost.
+_LARGER_TOLERANCE = 0.25
 _SUMMED_RANKS = 100  # so many ranks stand for all items
+_MOST_USERS = 10**100  # more change nothing, and a float ends at 10^308
 
 # An item has this many times the weight that it would have if all users were mean users.
 _MEAN_WEIGHT = 1.12
@@ -84,9 +86,9 @@ _PICKS_NOISE = 0.80
 # Some itemset clearly leads those left out in half of the runs where the first leads the last of
 # those asked for by so many σ: the logarithm, and its spread.
 _CLEAR_LEAD, _SPREAD_OF_LEAD = 2.0, 0.43
-# So many times as many itemsets as are sought, and a few more, may come out by noise.
+# How many itemsets compete for the top: this many times as many as are sought, and a few more.
 _TIMES_AS_MANY, _MORE = 5, 10
-# Noise is hardly ever so many σ. The search for a threshold halves its interval so many times.
+# Noise is hardly ever more than this many σ. The search for a threshold halves its range so often.
 _FAR, _HALVINGS = 8, 40
 
 
@@ -95,27 +97,29 @@ class Top:
     """The most frequent itemsets of a shop, and those that noise may put in their place.
 
     Attributes:
-        supports: (count,) of the most frequent, descending, in units.
-        rarest_items: (count,) the support of the rarest item of each.
+        supports: (k,) of the k most frequent, descending, in units. They are fewer than were asked
+            for if there are not so many.
+        rarest_items: (k,) the support of the rarest item of each.
         rivals: (n,) the supports of those that follow, descending, in units.
-        withstand: How many times as much noise all of these withstand as single items do.
+        tolerance: How many times as much noise all of these tolerate as single items do.
         load: How many of all of these a mean user has.
     """
 
     supports: Floats
     rarest_items: Floats
     rivals: Floats
-    withstand: float
+    tolerance: float
     load: float
 
     def share_ahead(self, noise: float) -> float:
         """Return the share of the most frequent that stays ahead if each support has noise.
 
-        The threshold is where as many are expected above it as are the most frequent.
+        An itemset stays ahead if its noisy support is above a threshold: the one above which as
+        many itemsets are expected as are sought.
 
-        noise: its standard deviation, in units.
+        noise: its standard deviation, in units, > 0.
         """
-        sigma, supports = noise / self.withstand, np.concatenate([self.supports, self.rivals])
+        sigma, supports = noise / self.tolerance, np.concatenate([self.supports, self.rivals])
         lowest, highest = supports[-1] - _FAR * sigma, supports[0] + _FAR * sigma
         for _ in range(_HALVINGS):
             threshold = (lowest + highest) / 2
@@ -131,16 +135,16 @@ class Shop:
     """A typical shop.
 
     Attributes:
-        users: How many users it has: the number itself.
+        users: How many users it has, at most _MOST_USERS.
         items: How many different items a mean user has bought.
-        pairs_withstand: How many times as much noise pairs withstand as items do.
+        pairs_tolerance: How many times as much noise pairs tolerate as items do.
         shares: (2, 5) the shares of users with the items, and pairs, of some ranks.
         among: How many different items there are, if that is public.
     """
 
     users: int
     items: float
-    pairs_withstand: float
+    pairs_tolerance: float
     shares: Floats
     among: int | None = None
 
@@ -152,6 +156,7 @@ class Shop:
         shares = np.reshape(logs[1:], (2, len(_RANKS)))
         fall = math.log(_FARTHEST / _RANKS[-1]) / math.log(_RANKS[-1] / _RANKS[-2])
         farthest = shares[:, -1] + fall * (shares[:, -1] - shares[:, -2])
+        users = min(users, _MOST_USERS)
         shop = cls(users, items, math.exp(logs[0]), np.exp(np.column_stack([shares, farthest])))
         if among is None:
             return shop
@@ -179,13 +184,13 @@ class Shop:
         return np.maximum(self.supports(1, items), self.supports(size, ranks))
 
     def _possible(self, size: int) -> float:
-        """Return how many itemsets of a size there can be, >= 1."""
+        """Return how many itemsets of a size there can be, or 1 if there can be none."""
         return math.inf if self.among is None else max(math.comb(self.among, size), 1)
 
     def top(self, sizes: Sequence[int], count: int) -> Top:
         """Return the `count` most frequent itemsets of these sizes, ranked together.
 
-        They are fewer if there are not so many itemsets.
+        They are fewer if there are not so many.
         """
         most = _TIMES_AS_MANY * count + _MORE
         supports_by_size, rarest_by_size = [], []
@@ -196,11 +201,11 @@ class Shop:
         supports, rarest = np.concatenate(supports_by_size), np.concatenate(rarest_by_size)
         order = np.argsort(-supports, kind="stable")[:most]
         supports, rarest = supports[order], rarest[order]
-        withstand = 1.0
+        tolerance = 1.0
         if sizes[0] > 1:
-            withstand = self.pairs_withstand * _LARGER_WITHSTAND ** (sizes[0] - 2)
+            tolerance = self.pairs_tolerance * _LARGER_TOLERANCE ** (sizes[0] - 2)
         load = float(supports.sum()) / self.users
-        return Top(supports[:count], rarest[:count], supports[count:], withstand, load)
+        return Top(supports[:count], rarest[:count], supports[count:], tolerance, load)
 
 
 def _normal(sigmas: Floats | float) -> Floats:
@@ -256,8 +261,10 @@ def expected_found(request: Request, units: int, items: float, among: int | None
         return None
     plan, shop = plan_of(request), Shop.of(units, items, among)
     found, step = _expected_found(request, plan, shop, among), plan.step("look")
+    if found is None or plan.look is None or step is None:
+        return found
     left_out = shop.top(target.sizes, target.top).rivals
-    if found is None or plan.look is None or step is None or not len(left_out):
+    if not len(left_out):
         return found
     lead = (left_out[0] - plan.look.least_support(units)) * math.sqrt(step.normal)
     is_picked = float(_normal(lead))
@@ -370,14 +377,14 @@ def list_gain(
             return None
         if not is_contradicted:
             first, second = (f"{100 * share:.0f} %" for share in (listed, without))
-            gain = "A public product list would hardly change what you find here"
-            if listed > without and first != second:
-                target = request.target
-                top = most_frequent([target.top], target.sizes, union=target.union)
-                gain = (
-                    f"With a list of your products you would find about {first} of the {top}, "
-                    f"without it about {second}"
-                )
+            if listed <= without or first == second:
+                return Marked("A public product list would hardly change what you find here.")
+            target = request.target
+            top = most_frequent([target.top], target.sizes, union=target.union)
+            gain = (
+                f"With a list of your products you would find about {first} of the {top}, "
+                f"without it about {second}"
+            )
     return Marked(
         f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
     )
@@ -557,6 +564,11 @@ def plan_customers(
     )
     target = whole.target
     items = typical_items("user_items", user_items, least=target.sizes[-1])
+    if universe_size is not None and items > universe_size:
+        raise ParameterError(
+            f"{parameter('user_items')} must be at most {parameter('universe_size')}: nobody has "
+            f"more different items than there are"
+        )
 
     def shares(requests: Iterable[Request]) -> float | tuple[float, ...]:
         estimates = (expected_found(request, units, items, universe_size) for request in requests)

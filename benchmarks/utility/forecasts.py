@@ -145,7 +145,7 @@ def sections(results: Results) -> Iterator[Section]:
     known = [row for row in usual if row["data sets"] == KNOWN_GROUP]
     without_list = [row for row in usual if row["list"] == "no"]
     yield Section(
-        "How good forecasts are",
+        "How good they are",
         f"The share of the true top k that is found, in the mean of {RUNS * SAMPLES} runs, against "
         f"the forecast: k = {', '.join(map(str, COUNTS))}, {min(UNITS):,} to {max(UNITS):,} "
         f"units, ε = {', '.join(f'{e:g}' for e in EPSILONS)} (replace-one: 1). Near: at most "
@@ -158,12 +158,12 @@ def sections(results: Results) -> Iterator[Section]:
         ),
     )
     yield Section(
-        "Forecasts by the number of units",
+        "By the number of units",
         "Known data sets, under add-remove.",
         (_table(known, ("units", "list"), ("forecast",)),),
     )
     yield Section(
-        "Forecasts by data set",
+        "By data set",
         "Without a list of items, under add-remove.",
         (_table(without_list, ("data set", "data sets"), ("forecast", "told more")),),
     )

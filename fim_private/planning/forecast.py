@@ -451,16 +451,17 @@ def most_frequent(tops: Sequence[int], sizes: Sequence[int], *, union: bool) -> 
 
 NOTES = (
     (
-        "These are estimates from public numbers alone: no data was read. They are for a release "
-        "that is told the number of customers, too."
+        "These are estimates from public numbers alone: no data was read. They assume that the "
+        "release is given the number of customers (units), too."
     ),
     (
-        "On the shops that they come from 9 of 10 were within 10 points: for the top 10 to 100 "
-        "items, pairs or both, of 500 to 100,000 customers."
+        "On the data sets that they come from, 9 of 10 were within 10 points: for the top 10 to "
+        "100 items, pairs or both, of 500 to 100,000 customers."
     ),
     (
-        "Take them as a rough guide: on other shops they were 19 points off in the mean, and "
-        "sometimes far more. The number of different products makes them better."
+        "Take them as a rough guide: on other data sets they were 12 to 19 points off on average, "
+        "and sometimes far more. Give the number of different products (universe size), too: they "
+        "may change a lot."
     ),
 )
 

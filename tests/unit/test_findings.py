@@ -103,6 +103,29 @@ def test_a_small_shop_needs_thousands_of_customers() -> None:
     assert missed[1_000] > 0.5 > missed[4_000]
 
 
+def test_auto_misses_less_than_either_mechanism_from_1000_customers_on() -> None:
+    shops = rows("small_shops_which_mechanism_by_the_number_of_customers", size="2", list="no")
+    for row in shops:
+        if int(row["customers"]) >= 1_000:
+            assert share(row, "fim-private") < min(
+                share(row, "levelwise"), share(row, "one by one")
+            )
+
+
+def test_forecasts_are_near_for_the_data_sets_that_they_know() -> None:
+    for row in rows("forecasts_how_good_they_are_2", data_sets="known"):
+        assert share(row, "near") > 0.9
+    told = {(row["data sets"], row["list"]): row for row in rows("forecasts_how_good_they_are")}
+    text = " ".join((DOCS / "expect.md").read_text(encoding="utf-8").split())
+    quoted = (("known", "no", ""), ("known", "yes", ""), ("others", "no", ""))
+    for group, listed, told_more in (*quoted, ("others", "no", ", told more")):
+        shares = [share(told[group, listed], name + told_more) for name in ("near", "apart")]
+        near, apart = (f"{100 * quoted_share:.0f}" for quoted_share in shares)
+        assert f"| {near} % | {apart} |" in text
+    worst = min(rows("forecasts_by_data_set"), key=lambda row: share(row, "near"))
+    assert worst["data set"] == "t10i4d100k"
+
+
 def test_more_baskets_bring_more_and_few_are_the_histograms() -> None:
     levelwise, exponential, histogram = rows("growth_more_baskets", data_set="retail", k="100")
     points = [float(value) for column, value in levelwise.items() if column.startswith("×")]

@@ -19,7 +19,7 @@ from fim_private.mechanisms.needs import prospects
 from fim_private.output.figures import draw_plan_figure
 from fim_private.output.mechanisms import render_plan
 from fim_private.output.screen import Screen
-from fim_private.planning.forecast import CustomerPlan
+from fim_private.planning.forecast import CustomerPlan, Top
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
@@ -412,7 +412,19 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
     assert usual[1] > usual[0]
     assert all(0 <= share <= 1 for units in (1, 2, 10**30) for share in shares_of(units=units))
     # Then noise costs nothing, and all are picked.
-    assert shares_of(units=10**30) == pytest.approx([1] * 4)
+    for units in (10**30, 10**310):
+        assert shares_of(units=units) == pytest.approx([1] * 4)
+
+
+@pytest.mark.parametrize("noise", [1e-3, 5, 20, 80, 1e6])
+def test_as_many_stay_ahead_as_where_noise_is_drawn(noise: float) -> None:
+    supports = 400 / np.arange(1.0, 61.0) ** 0.6
+    count, tolerance = 10, 1.25
+    top = Top(supports[:count], supports[:count], supports[count:], tolerance, load=1)
+    drawn = np.random.default_rng(7).normal(size=(4000, len(supports)))
+    noisy = supports + noise / tolerance * drawn
+    best = np.argpartition(-noisy, count, axis=1)[:, :count]
+    assert top.share_ahead(noise) == pytest.approx((best < count).mean(), abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -428,6 +440,7 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
         ({"delta": 0}, "delta must be a number above 0"),
         ({"neighbors": "both"}, "neighbors must be one of"),
         ({"universe_size": 1}, "universe_size must be a whole number of at least 2"),
+        ({"universe_size": 29}, "user_items must be at most universe_size: nobody has more"),
         ({"max_basket": 5}, "max_basket has no use with user_items"),
         ({"confidence": 0.9}, "confidence has no use with user_items"),
     ],

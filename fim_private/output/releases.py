@@ -4,6 +4,7 @@ text for a screen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from fim_private.release.release import Release
 from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.groups import itemsets_of
-from fim_private.request.plan import ReleasePlan, shares_in_words, step_in_words
+from fim_private.request.plan import Look, ReleasePlan, shares_in_words, step_in_words
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
+# How little support a look needs is said for so many users.
+_FEW_USERS = 1_000
 # The names of noise on supports that is not rounded normal.
 NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
@@ -136,6 +139,19 @@ def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Ite
         yield f"{unsure} would be sure for more rules with {more}."
     if any(not segment.has_lifts for segment in rules):
         yield "--together user gives them lifts."
+
+
+def _of_look(look: Look, sought: int) -> Iterator[str]:
+    """Yield how a look decides between two plans. sought: how many itemsets."""
+    yield (
+        f"The first step measures, with noise, the support of the itemset of rank {sought + 1:,}. "
+        f"If the result is {look.most_needed:,} or more, {look.request.mechanism.name} replaces "
+        f"the steps of levelwise. The cost is the same either way, and the release says which "
+        f"mechanism was used."
+    )
+    if look.leniency:
+        needed = math.ceil(look.least_support(_FEW_USERS))
+        yield f"With fewer users less is needed: {needed:,} with {_FEW_USERS:,} of them."
 
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
@@ -362,13 +378,7 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
         kinds = f"{itemsets_of(request.target.sizes, sought)} of each of {questions} levels"
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."
     if plan.look is not None:
-        yield (
-            f"The first step measures, with noise, the support of the itemset of rank "
-            f"{sought + 1:,}. If the result is {plan.look.most_needed:,} or more, "
-            f"{plan.look.request.mechanism.name} replaces the steps of levelwise. The fewer users "
-            f"there are, the less is needed: half of that for {plan.look.leniency:,} users. The "
-            f"cost is the same either way, and the release says which mechanism was used."
-        )
+        yield from _of_look(plan.look, sought)
     if plan.target.most_supports > 1 and request.supports_share:
         yield (
             f"With 95 % probability a support is that near to the truth if all "

@@ -109,12 +109,15 @@ class Look:
     Attributes:
         most_needed: From this noisy support on, in units, the itemsets are picked one by one,
             however many units there are.
-        leniency: c >= 0, in units: of n units a factor n/(n + c) of that is enough.
+        least_needed: From this one on at least, in units, however few units there are.
+        leniency: c >= 0, in units: of n units a factor n/(n + c) of most_needed is enough, if that
+            is at least least_needed.
         request: The request for the mechanism that picks them.
         plan: Its plan, which costs the same, and of which the look is a step too.
     """
 
     most_needed: int
+    least_needed: int
     leniency: int
     request: Request
     plan: ReleasePlan
@@ -125,13 +128,14 @@ class Look:
         The fewer units there are, the less levelwise finds.
         """
         units = max(units, 1)
-        return self.most_needed * units / (units + self.leniency)
+        return max(self.most_needed * units / (units + self.leniency), self.least_needed)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values: what a dry run prints as JSON."""
         return {
             "mechanism": self.request.mechanism.name,
             "most_needed": self.most_needed,
+            "least_needed": self.least_needed,
             "leniency": self.leniency,
         }
 

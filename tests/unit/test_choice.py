@@ -232,6 +232,7 @@ def test_both_plans_of_a_look_cost_the_same(
     assert plan.to_dict()["look"] == {
         "mechanism": plan.look.request.mechanism.name,
         "most_needed": plan.look.most_needed,
+        "least_needed": plan.look.least_needed,
         "leniency": plan.look.leniency,
     }
 
@@ -240,15 +241,16 @@ def test_both_plans_of_a_look_cost_the_same(
 @pytest.mark.parametrize(
     ("given", "candidates", "numbers"),
     [
-        ({}, None, (1.18, 19, 0)),
-        ({"neighbors": "replace-one"}, None, (1.18, 19, 0)),
-        ({"catalogue": MANY}, math.comb(200, 2), (0.965, 6.4, 0)),
-        ({"catalogue": MANY, "size": "1-3", "union": True}, None, (1.2, 4, 0)),
-        ({"catalogue": MANY, "size": 1}, 200, (5.8, 0, 41)),
+        ({}, None, (1.15, 0, 15, 0, 0.55)),
+        ({"neighbors": "replace-one"}, None, (1.15, 0, 15, 0, 0.55)),
+        ({"catalogue": MANY}, math.comb(200, 2), (1, 0.25, 0, 0, math.inf)),
+        ({"catalogue": MANY, "top": 50}, math.comb(200, 2), (1, 0.25, 0, 0, math.inf)),
+        ({"catalogue": MANY, "size": "1-3", "union": True}, None, (1.2, 0, 4, 0, math.inf)),
+        ({"catalogue": MANY, "size": 1}, 200, (5.8, 0, 0, 41, math.inf)),
     ],
 )
 def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
-    given: dict[str, Any], candidates: int | None, numbers: tuple[float, float, float]
+    given: dict[str, Any], candidates: int | None, numbers: tuple[float, ...]
 ) -> None:
     """docs/privacy.md, after Theorem 33. An itemset has even odds against all that is not it."""
     look = plan_of(looking(**given)).look
@@ -259,11 +261,18 @@ def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
     log_odds = math.log(candidates or 10_000 / cost.delta)
     need = log_odds / cost.epsilon * (2 if "neighbors" in given else 1)
     sigma = float(step.normal) ** -0.5
-    ample, per_noise, per_need = numbers
-    assert look.most_needed == math.ceil(ample * need)
+    ample, growth, per_noise, per_need, most_lenient = numbers
+    most = ample * (run.count / 20) ** growth * need
+    assert look.most_needed == math.ceil(most)
+    assert look.least_needed == math.ceil(most / (1 + most_lenient))
     assert look.leniency == math.ceil(per_noise * sigma + per_need * need)
     assert look.least_support(10**12) == pytest.approx(look.most_needed)
-    assert look.least_support(look.leniency) == pytest.approx(look.most_needed / 2)
+    assert look.least_support(0) == pytest.approx(
+        max(most / (1 + look.leniency), look.least_needed), rel=0.02
+    )
+    if look.leniency:
+        half = max(look.most_needed / 2, look.least_needed)
+        assert look.least_support(look.leniency) == pytest.approx(half)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -381,7 +390,8 @@ def test_a_dry_run_says_what_the_look_goes_by() -> None:
     assert look is not None
     said = " ".join(render_release_plan(prepared, Screen()).split())
     assert f"If the result is {look.most_needed:,} or more, limited-domain replaces" in said
-    assert f"the less is needed: half of that for {look.leniency:,} users." in said
+    needed = math.ceil(look.least_support(1_000))
+    assert f"With fewer users less is needed: {needed} with 1,000 of them." in said
     assert "the chance that an itemset is revealed which only one user has." in said
 
 

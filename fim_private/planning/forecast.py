@@ -538,21 +538,8 @@ def plan_customers(
     user_items: float, values: OptionValues, top: int | tuple[int, ...]
 ) -> CustomerPlan:
     """Return the forecast for users. values: all options of `plan`. top: one or several numbers."""
-    usual = {"confidence": options.CONFIDENCE}
-    for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
-        if values[name] != usual.get(name):
-            raise ParameterError(
-                f"{parameter(name)} has no use with {parameter('user_items')}: leave it out"
-            )
-    if values["units"] is None:
-        raise ParameterError(
-            f"{parameter('user_items')} needs {parameter('units')}: about how many customers "
-            f"there are"
-        )
+    _check_options(values)
     exact_delta(values["delta"])
-    universe_size = values["universe_size"]
-    if universe_size is not None:
-        universe_size = whole_number("universe_size", universe_size, least=2, most=10_000_000)
     units = public_integer("units", values["units"])
     whole = request_of(
         by_user=True,
@@ -565,24 +552,20 @@ def plan_customers(
     )
     target = whole.target
     items = typical_items("user_items", user_items, least=target.sizes[-1])
-    if universe_size is not None and items > universe_size:
-        raise ParameterError(
-            f"{parameter('user_items')} must be at most {parameter('universe_size')}: nobody has "
-            f"more different items than there are"
-        )
+    among = _universe_size(values["universe_size"], items)
 
     def shares(requests: Iterable[Request]) -> float | tuple[float, ...]:
-        estimates = (expected_found(request, units, items, universe_size) for request in requests)
+        estimates = (expected_found(request, units, items, among) for request in requests)
         rounded = tuple(round(estimate or 0.0, 4) for estimate in estimates)
         return rounded[0] if isinstance(top, int) else rounded
 
     expected, tops = {}, (top,) if isinstance(top, int) else top
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
         requests = [whole.with_options({"neighbors": relation, "top": number}) for number in tops]
-        listed = [with_list(request, universe_size) for request in requests]
+        listed = [with_list(request, among) for request in requests]
         expected[relation] = {"no list": shares(requests), "list": shares(listed)}
     gain = None
-    if universe_size is None:
+    if among is None:
         gain = group_gain(whole.with_options({"top": tops[-1]}), units, items)
     return CustomerPlan(
         units=units,
@@ -592,7 +575,38 @@ def plan_customers(
         union=target.union,
         epsilon=float(Exact(whole.budget.loss)),
         delta=float(Exact(whole.budget.delta)),
-        universe_size=universe_size,
+        universe_size=among,
         expected_found=expected,
         notes=NOTES if gain is None else (str(gain), *NOTES),
     )
+
+
+def _check_options(values: OptionValues) -> None:
+    """Raise ParameterError for options that a forecast has no use for, and without units."""
+    usual = {"confidence": options.CONFIDENCE}
+    for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
+        if values[name] != usual.get(name):
+            raise ParameterError(
+                f"{parameter(name)} has no use with {parameter('user_items')}: leave it out"
+            )
+    if values["units"] is None:
+        raise ParameterError(
+            f"{parameter('user_items')} needs {parameter('units')}: about how many customers "
+            f"there are"
+        )
+
+
+def _universe_size(universe_size: object, items: float) -> int | None:
+    """Return how many different items there are, if that is given.
+
+    Raises ParameterError if it is out of range, or below how many a user has.
+    """
+    if universe_size is None:
+        return None
+    among = whole_number("universe_size", universe_size, least=2, most=10_000_000)
+    if items > among:
+        raise ParameterError(
+            f"{parameter('user_items')} must be at most {parameter('universe_size')}: nobody has "
+            f"more different items than there are"
+        )
+    return among

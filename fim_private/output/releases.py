@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
-# How little support a look needs is said for so many users.
+# A dry run says what support is enough for this many users.
 _FEW_USERS = 1_000
 # The names of noise on supports that is not rounded normal.
 NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
@@ -114,10 +114,7 @@ def _all_advice(
         if gain is not None:
             yield gain.spelled(option_name)
         if request.target.sizes[-1] > 1 and not request.scope.unites:
-            yield (
-                "An itemset counts the users who bought all of it in one basket. --together user "
-                "counts those who ever bought all of it."
-            )
+            yield f"{words.IN_ONE_BASKET} --together user counts all who ever bought all of it."
 
 
 def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Iterator[str]:
@@ -151,7 +148,7 @@ def _of_look(look: Look, sought: int) -> Iterator[str]:
     )
     if look.leniency:
         needed = math.ceil(look.least_support(_FEW_USERS))
-        yield f"With fewer users less is needed: {needed:,} with {_FEW_USERS:,} of them."
+        yield f"With fewer users, less is enough: {needed:,} for {_FEW_USERS:,} users."
 
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:

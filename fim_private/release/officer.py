@@ -248,7 +248,7 @@ def _released(release: AnyRelease, customer: str) -> Iterator[str]:
 
 def _counted(release: AnyRelease) -> Iterator[str]:
     if release.privacy_unit == "user" and not release.scope.unites:
-        yield "An itemset counts all users who bought all of it in one basket."
+        yield words.IN_ONE_BASKET
     if release.max_basket is not None:
         yield f"At most {release.max_basket:,} items of a basket count."
     if release.max_baskets is not None:

@@ -183,6 +183,9 @@ def _alike(where: str | None, scope: Scope) -> str:
     return " and".join(alike)
 
 
+IN_ONE_BASKET = "An itemset counts all users who bought all of it in one basket."
+
+
 def counted_for_rules(who: str) -> str:
     """Return why an itemset counts those who bought it in several baskets.
 

@@ -391,7 +391,7 @@ def test_a_dry_run_says_what_the_look_goes_by() -> None:
     said = " ".join(render_release_plan(prepared, Screen()).split())
     assert f"If the result is {look.most_needed:,} or more, limited-domain replaces" in said
     needed = math.ceil(look.least_support(1_000))
-    assert f"With fewer users less is needed: {needed} with 1,000 of them." in said
+    assert f"With fewer users, less is enough: {needed} for 1,000 users." in said
     assert "the chance that an itemset is revealed which only one user has." in said
 
 

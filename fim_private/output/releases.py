@@ -25,7 +25,13 @@ from fim_private.release.release import Release
 from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.groups import itemsets_of
-from fim_private.request.plan import Look, ReleasePlan, shares_in_words, step_in_words
+from fim_private.request.plan import (
+    EnoughItems,
+    Look,
+    ReleasePlan,
+    shares_in_words,
+    step_in_words,
+)
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 
@@ -140,15 +146,23 @@ def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Ite
 
 def _of_look(look: Look, sought: int) -> Iterator[str]:
     """Yield how a look decides between two plans. sought: how many itemsets."""
+    condition = look.condition
+    of_few_users = None
+    if isinstance(condition, EnoughItems):
+        measured = f"how many users have bought {condition.items:,} or more of the listed items"
+        needed = f"{100 * condition.share:g} % of all users or more"
+    else:
+        measured = f"the support of the itemset of rank {sought + 1:,}"
+        needed = f"{condition.most_needed:,} or more"
+        if condition.leniency:
+            of_few_users = math.ceil(condition.needed(_FEW_USERS))
     yield (
-        f"The first step measures, with noise, the support of the itemset of rank {sought + 1:,}. "
-        f"If the result is {look.most_needed:,} or more, {look.request.mechanism.name} replaces "
-        f"the steps of levelwise. The cost is the same either way, and the release says which "
-        f"mechanism was used."
+        f"The first step measures, with noise, {measured}. If the result is {needed}, "
+        f"{look.request.mechanism.name} replaces the steps of levelwise. The cost is the same "
+        f"either way, and the release says which mechanism was used."
     )
-    if look.leniency:
-        needed = math.ceil(look.least_support(_FEW_USERS))
-        yield f"With fewer users, less is enough: {needed:,} for {_FEW_USERS:,} users."
+    if of_few_users is not None:
+        yield f"With fewer users, less is enough: {of_few_users:,} for {_FEW_USERS:,} users."
 
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:

@@ -36,7 +36,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
 from fim_private.request.allocation import plan_of
 from fim_private.request.groups import itemsets_of
-from fim_private.request.plan import ReleasePlan, Selection
+from fim_private.request.plan import EnoughItems, ReleasePlan, Selection
 from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
@@ -266,7 +266,10 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     left_out = shop.top(target.sizes, target.top).rivals
     if not len(left_out):
         return found
-    lead = (left_out[0] - plan.look.least_support(units)) * math.sqrt(step.normal)
+    condition, seen = plan.look.condition, float(left_out[0])
+    if isinstance(condition, EnoughItems):
+        seen = units * math.exp(-condition.items / items)
+    lead = (seen - condition.needed(units)) * math.sqrt(step.normal)
     is_picked = float(_normal(lead))
     of_picks = _expected_found(plan.look.request, plan.look.plan, shop, among)
     assert of_picks is not None

@@ -69,7 +69,14 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.request.groups import Target
-from fim_private.request.plan import Look, ReleasePlan, Selection, noise_of
+from fim_private.request.plan import (
+    EnoughItems,
+    EnoughSupport,
+    Look,
+    ReleasePlan,
+    Selection,
+    noise_of,
+)
 from fim_private.request.request import COUNT_SHARE, Request
 
 _NOTHING = Fraction(0)
@@ -372,7 +379,7 @@ def _names_delta(request: Request) -> Fraction:
 
     It is 0 if all items are listed, unless the mechanism that picks needs it for abstaining.
     """
-    spec = request.mechanism if request.picks is None else registry.spec_named(request.picks.name)
+    spec = request.mechanism if request.picks is None else registry.spec_named(request.picks)
     if request.counted_universe.is_listed and not _may_abstain(spec):
         return _NOTHING
     return names_delta_of(request.budget)
@@ -389,31 +396,31 @@ def _may_abstain(spec: MechanismSpec) -> bool:
 class _Threshold(NamedTuple):
     """From which noisy support on picks find more than levelwise.
 
-    It is a(k/20)^g · x/(1 + min((bσ + cx)/n, m)). Here k is how many itemsets are sought, x the
-    support that makes an itemset likely to be picked, σ the deviation of the noise on one support
-    that the look's μ² buys, and n the number of units. Source: measured on samples and halves of
-    five shops, of 500 units and more, where the loss was least.
+    It is a(k/20)^g · x/(1 + min(bσ/n, m)). Here k is how many itemsets are sought, x the support
+    that makes an itemset likely to be picked, σ the deviation of the noise on one support that the
+    look's μ² buys, and n the number of units. Source: measured on samples and halves of five shops,
+    of 500 units and more, where the loss was least.
 
     Attributes:
         ample: a.
         growth: g.
         per_noise: b.
-        per_need: c.
         most_lenient: m.
     """
 
     ample: float
     growth: float = 0
     per_noise: float = 0
-    per_need: float = 0
     most_lenient: float = math.inf
 
 
 _WITHOUT_LIST = _Threshold(1.15, per_noise=15, most_lenient=0.55)
 _OF_LIST = _Threshold(1, growth=0.25)
 _OF_LIST_BY_LIMITED_DOMAIN = _Threshold(1.2, per_noise=4)
-_OF_LISTED_ITEMS = _Threshold(5.8, per_need=41)  # levelwise counts all of them at once
 _USUAL_COUNT = 20
+# Picks find more of k listed items than levelwise if this share of the users have k of them, or
+# more. Source: as of the thresholds.
+_SHARE_WITH_AS_MANY = 0.65
 
 
 def _steps_of_look(request: Request) -> list[Step]:
@@ -424,11 +431,7 @@ def _steps_of_look(request: Request) -> list[Step]:
 
 
 def _look(request: Request) -> Look | None:
-    """Return the look that decides between levelwise and picks; None if there is none.
-
-    An itemset is likely to be picked once its weight is that of all other candidates together, or
-    of abstaining.
-    """
+    """Return the look that decides between levelwise and picks; None if there is none."""
     if request.picks is None:
         return None
     request = request.with_picks()
@@ -436,10 +439,30 @@ def _look(request: Request) -> Look | None:
         plan = plan_of(request)
     except ParameterError:  # some step is out of range
         return None
-    [selection], [run], look_step = plan.selections, plan.top_k_runs, plan.steps[0]
-    candidates, cost = selection.public.candidates, run.mechanism.cost
+    [selection], [run] = plan.selections, plan.top_k_runs
+    candidates = selection.public.candidates
     if candidates is not None and candidates <= run.count:  # no itemset is left out
         return None
+    if request.counted_universe.is_listed and request.target.sizes == (1,):
+        return Look(EnoughItems(run.count, _SHARE_WITH_AS_MANY), request, plan)
+    return Look(_enough_support(request, run, candidates, plan.steps[0]), request, plan)
+
+
+def _enough_support(
+    request: Request, run: TopK, candidates: int | None, look: Step
+) -> EnoughSupport:
+    """Return which support of itemsets is enough to pick them.
+
+    An itemset is likely to be picked once its weight is that of all other candidates together, or
+    of abstaining.
+
+    Args:
+        request: The request for the mechanism that picks.
+        run: Its picks.
+        candidates: How many itemsets it picks from, if that is public.
+        look: The step of the look.
+    """
+    cost = run.mechanism.cost
     if candidates is None or _may_abstain(request.mechanism):
         log_odds = math.log(defaults.MAX_RANK) - math.log(cost.delta)
     else:
@@ -448,16 +471,14 @@ def _look(request: Request) -> Look | None:
     threshold = _threshold_of(request)
     most = threshold.ample * (run.count / _USUAL_COUNT) ** threshold.growth * likely
     least = most / (1 + threshold.most_lenient)
-    leniency = threshold.per_noise / math.sqrt(look_step.normal) + threshold.per_need * likely
-    return Look(math.ceil(most), math.ceil(least), math.ceil(leniency), request, plan)
+    leniency = threshold.per_noise / math.sqrt(look.normal)
+    return EnoughSupport(math.ceil(most), math.ceil(least), math.ceil(leniency))
 
 
 def _threshold_of(request: Request) -> _Threshold:
     """Return the threshold for the mechanism that picks."""
     if not request.counted_universe.is_listed:
         return _WITHOUT_LIST
-    if request.target.sizes == (1,):
-        return _OF_LISTED_ITEMS
     return _OF_LIST_BY_LIMITED_DOMAIN if _may_abstain(request.mechanism) else _OF_LIST
 
 

@@ -48,14 +48,14 @@ class Choice:
         name: The name of the mechanism.
         reason: Why it was chosen: a clause that follows the name; None if a caller named it.
         replaces_levelwise: Whether it selects a few itemsets of users where levelwise is usual.
-        picks: The mechanism that is taken instead if a look at the data, with noise, says that
-            it finds more (`plan.Look`). None if nobody looks.
+        picks: The name of the mechanism that is taken instead if a look at the data, with noise,
+            says that it finds more (`plan.Look`). None if nobody looks.
     """
 
     name: str
     reason: str | None = None
     replaces_levelwise: bool = False
-    picks: Choice | None = None
+    picks: str | None = None
 
     @property
     def is_for_one(self) -> bool:
@@ -124,8 +124,8 @@ def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> C
 
 def _picks_after_look(
     name: str, target: Target, public: PublicFacts, promise: Promise
-) -> Choice | None:
-    """Return the choice of a mechanism that picks, if a look at the data is worth its share.
+) -> str | None:
+    """Return the mechanism that picks, if a look at the data is worth its share.
 
     Source: measured (docs/benchmarks.md).
     """
@@ -144,9 +144,8 @@ def _picks_after_look(
     if not is_worth_it:
         return None
     if target.sizes[-1] > _LARGEST_COUNTED_WHOLE and not _has_few_candidates(target, public):
-        name = "limited-domain"
-    reason = "a noisy look at the data showed that the itemsets are frequent enough for it"
-    return Choice(name, reason, replaces_levelwise=True)
+        return "limited-domain"
+    return name
 
 
 def _has_few_candidates(target: Target, public: PublicFacts) -> bool:

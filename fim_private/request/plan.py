@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
 from fim_private.counting.source import Universe
@@ -101,10 +101,11 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a noisy support decides which of two plans is carried out (docs/privacy.md, Theorem 33).
+class EnoughSupport:
+    """Itemsets are picked one by one if they are frequent enough.
 
-    It is that of the first itemset that a true ranking leaves out, such as the eleventh of ten.
+    What a look sees of that is the support of the first itemset that a true ranking leaves out,
+    such as the eleventh of ten.
 
     Attributes:
         most_needed: From this noisy support on, in units, the itemsets are picked one by one,
@@ -112,17 +113,13 @@ class Look:
         least_needed: From this one on at least, in units, however few units there are.
         leniency: c >= 0, in units: of n units a factor n/(n + c) of most_needed is enough, if that
             is at least least_needed.
-        request: The request for the mechanism that picks them.
-        plan: Its plan, which costs the same, and of which the look is a step too.
     """
 
     most_needed: int
     least_needed: int
     leniency: int
-    request: Request
-    plan: ReleasePlan
 
-    def least_support(self, units: int) -> float:
+    def needed(self, units: int) -> float:
         """Return the noisy support, in units, from which on itemsets are picked one by one.
 
         The fewer units there are, the less levelwise finds.
@@ -130,14 +127,50 @@ class Look:
         units = max(units, 1)
         return max(self.most_needed * units / (units + self.leniency), self.least_needed)
 
+    def __str__(self) -> str:
+        return "the itemsets are frequent enough"
+
+
+@dataclass(frozen=True)
+class EnoughItems:
+    """Listed items are picked one by one if enough users have bought many of them.
+
+    Levelwise counts all listed items at once. The more of them users have bought, the less each
+    one weighs, whereas picks do not depend on how many that are.
+
+    Attributes:
+        items: A look sees the number of users who have bought this many different items, or more.
+        share: The share of all users that is enough.
+    """
+
+    items: int
+    share: float
+
+    def needed(self, units: int) -> float:
+        """Return the noisy number of users from which on items are picked one by one."""
+        return self.share * units
+
+    def __str__(self) -> str:
+        return f"enough users have bought {self.items} different items"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a noisy number decides which of two plans is carried out (docs/privacy.md, Theorem 33).
+
+    Attributes:
+        condition: On which itemsets are picked one by one.
+        request: The request for the mechanism that picks them.
+        plan: Its plan, which costs the same, and of which the look is a step too.
+    """
+
+    condition: EnoughSupport | EnoughItems
+    request: Request
+    plan: ReleasePlan
+
     def to_dict(self) -> dict[str, object]:
         """Return plain values: what a dry run prints as JSON."""
-        return {
-            "mechanism": self.request.mechanism.name,
-            "most_needed": self.most_needed,
-            "least_needed": self.least_needed,
-            "leniency": self.leniency,
-        }
+        return {"mechanism": self.request.mechanism.name, **asdict(self.condition)}
 
 
 @dataclass(frozen=True)

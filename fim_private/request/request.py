@@ -83,7 +83,7 @@ class Request:
     supports_share: Fraction = _NOTHING
     count_share: Fraction = _NOTHING
     look_share: Fraction = _NOTHING
-    picks: Choice | None = None
+    picks: str | None = None
     may_look: bool = True
     scope: Scope = field(default_factory=Scope)
     options: OptionValues = field(default_factory=dict, compare=False, repr=False)
@@ -155,8 +155,7 @@ class Request:
     def with_picks(self) -> Request:
         """Return the request for the mechanism that a look at the data may choose."""
         assert self.picks is not None
-        spec = registry.spec_named(self.picks.name)
-        return replace(self, mechanism=spec, reason=self.picks.reason, picks=None)
+        return replace(self, mechanism=registry.spec_named(self.picks), picks=None)
 
     def divided_among(self, releases: int) -> Request:
         """Return the request for one of several releases that share the budget equally."""

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from fim_private.counting.source import SelectedItemset, SupportSource
+from fim_private.counting.source import Catalogue, SelectedItemset, SupportSource, Universe
 from fim_private.dp.accountant import Step
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
@@ -20,7 +20,7 @@ from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
 from fim_private.request.groups import Promise
 from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
-from fim_private.request.plan import ReleasePlan, Selection, noise_of
+from fim_private.request.plan import EnoughItems, ReleasePlan, Selection, noise_of
 from fim_private.request.request import Request
 from fim_private.request.supports import (
     CONFIDENCE,
@@ -167,37 +167,43 @@ class Execution:
         look, step = self.plan.look, self.plan.step("look")
         if look is None or step is None:
             return request, self
-        support = self._support_left_out(look.plan.selections[0])
-        left_out, units = self._seen(support, step, request.promise)
-        if left_out.support < look.least_support(units):
+        condition, selection = look.condition, look.plan.selections[0]
+        numbers = [self._support_left_out(selection)]
+        if isinstance(condition, EnoughItems):
+            numbers.append(self._users_with(condition.items, selection.universe))
+        seen, units = self._seen(numbers, step, request.promise)
+        # The last number decides. The first one serves for marks, too.
+        if seen[-1].support < condition.needed(units):
             reason = (
-                f"a noisy look at the data did not show that the itemsets are frequent enough for "
+                f"a noisy look at the data did not show that {condition} for "
                 f"{look.request.mechanism.name}"
             )
             return replace(request, reason=reason), self
-        return look.request, replace(self, plan=look.plan, left_out=left_out)
+        reason = f"a noisy look at the data showed that {condition} for it"
+        return replace(look.request, reason=reason), replace(self, plan=look.plan, left_out=seen[0])
 
-    def _seen(self, support: int, step: Step, promise: Promise) -> tuple[NoisySupport, int]:
-        """Return what a look sees: a support and the number of units.
+    def _seen(
+        self, numbers: Sequence[int], step: Step, promise: Promise
+    ) -> tuple[list[NoisySupport], int]:
+        """Return what a look sees: numbers that a unit changes by 1 at most, and that of all units.
 
-        The number comes with the support at no cost where one unit more or less is to be hidden
+        The latter comes with them at no cost where one unit more or less is to be hidden
         (docs/privacy.md, Theorem 28), and where it is public.
         """
         units = self.source.units
         if promise.neighbors == Neighbors.ADD_REMOVE:
-            noise = noise_of(step, 1, joint=True)
-            [noisy], units = noisy_supports.release_with_units(
-                [support], units, noise, randomness=self.randomness
+            noise = noise_of(step, len(numbers), joint=True)
+            noisy, units = noisy_supports.release_with_units(
+                numbers, units, noise, randomness=self.randomness
             )
         elif promise.units_are_public:
-            noise = noise_of(step, 1)
-            [noisy] = noisy_supports.release([support], noise, randomness=self.randomness)
+            noise = noise_of(step, len(numbers))
+            noisy = noisy_supports.release(numbers, noise, randomness=self.randomness)
         else:
-            noise = noise_of(step, 2)
-            noisy, units = noisy_supports.release(
-                [support, units], noise, randomness=self.randomness
-            )
-        return NoisySupport(noisy / noise.steps, noise), units
+            noise = noise_of(step, len(numbers) + 1)
+            drawn = noisy_supports.release([*numbers, units], noise, randomness=self.randomness)
+            noisy, units = drawn[:-1], drawn[-1]
+        return [NoisySupport(number / noise.steps, noise) for number in noisy], units
 
     def _support_left_out(self, selection: Selection) -> int:
         """Return the support of the first itemset that a true ranking leaves out; 0 if none is."""
@@ -208,6 +214,13 @@ class Execution:
             if seen > selection.public.top:
                 return support
         return 0
+
+    def _users_with(self, least: int, universe: Universe) -> int:
+        """Return how many users have bought so many different items of a list, or more."""
+        assert isinstance(universe, Catalogue)
+        codes = np.arange(len(universe.items), dtype=np.int32)
+        counts = self.source.items(universe).among(codes)
+        return int(counts.units_with([codes[:, None]])[least:].sum())
 
     def find_items(self) -> NoisyCounts | None:
         """Return the items that levelwise finds first; None if the plan has another mechanism."""

@@ -31,6 +31,7 @@ from fim_private.auditing.replay import LeakError, share_used
 from fim_private.counting import portable as portable_candidates
 from fim_private.counting import source as counting_source
 from fim_private.counting.counter import clipped_weights
+from fim_private.counting.source import Catalogue
 from fim_private.dp.accountant import Step as BudgetStep
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact
@@ -211,6 +212,7 @@ ASKS = [
     *asks("users' least", size="1-3", **LEAST),
     *asks("users, looked at", size=1, top=20, supports=True, user="user", rho=100),
     *asks("chosen users, looked at", size=1, top=20, user="user", rho=100, where=FRANCE),
+    *asks("users, looked at, listed", size=1, top=8, user="user", rho=100, catalogue=LISTED),
     *asks("united, least", size=2, together="user", **LEAST),
     *asks("united, listed, least", size=2, together="user", catalogue=LISTED, **LEAST),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
@@ -854,6 +856,16 @@ def looks_at_two(patch: Patch) -> None:
     patch.setattr(Execution, "_support_left_out", both)
 
 
+def looks_at_all_items(patch: Patch) -> None:
+    """A look at how many items users have in all, of which one user has several."""
+
+    def bought(execution: Execution, least: int, universe: Catalogue) -> int:
+        sums = execution.source.items(universe).sums(np.ones(1000, dtype=np.int64))
+        return int(sums.sum()) - 1_000 + least  # so that levelwise goes on
+
+    patch.setattr(Execution, "_users_with", bought)
+
+
 def too_quiet_a_look(patch: Patch) -> None:
     """A look with a third of the variance that its share buys."""
     loud = noise_of
@@ -899,7 +911,8 @@ MUTANTS: list[tuple[Callable[[Patch], None], tuple[str, ...]]] = [
     (two_normals_anyway, ("pairs replace-one",)),
     (counted_by_basket, ("users add-remove",)),
     (looks_at_two, ("users, looked at add-remove",)),
-    (too_quiet_a_look, ("users, looked at add-remove",)),
+    (looks_at_all_items, ("users, looked at, listed add-remove",)),
+    (too_quiet_a_look, ("users, looked at add-remove", "users, looked at, listed add-remove")),
 ]
 
 

@@ -32,6 +32,7 @@ from fim_private.request import supports
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
 from fim_private.request.groups import Promise
+from fim_private.request.plan import EnoughItems, EnoughSupport
 from fim_private.request.request import Request, request_from, request_of
 from fim_private.request.scope import Scope
 from fim_private.request.supports import NoiseKind, SupportNoise
@@ -229,11 +230,12 @@ def test_both_plans_of_a_look_cost_the_same(
     assert last is not None
     assert run.mechanism.cost.epsilon == choice_epsilon(selection.normal, run.count, last.normal)
     assert (picks.names_delta > 0) == (run.mechanism.cost.delta > 0)
+    assert isinstance(plan.look.condition, EnoughSupport)
     assert plan.to_dict()["look"] == {
         "mechanism": plan.look.request.mechanism.name,
-        "most_needed": plan.look.most_needed,
-        "least_needed": plan.look.least_needed,
-        "leniency": plan.look.leniency,
+        "most_needed": plan.look.condition.most_needed,
+        "least_needed": plan.look.condition.least_needed,
+        "leniency": plan.look.condition.leniency,
     }
 
 
@@ -241,12 +243,11 @@ def test_both_plans_of_a_look_cost_the_same(
 @pytest.mark.parametrize(
     ("given", "candidates", "numbers"),
     [
-        ({}, None, (1.15, 0, 15, 0, 0.55)),
-        ({"neighbors": "replace-one"}, None, (1.15, 0, 15, 0, 0.55)),
-        ({"catalogue": MANY}, math.comb(200, 2), (1, 0.25, 0, 0, math.inf)),
-        ({"catalogue": MANY, "top": 50}, math.comb(200, 2), (1, 0.25, 0, 0, math.inf)),
-        ({"catalogue": MANY, "size": "1-3", "union": True}, None, (1.2, 0, 4, 0, math.inf)),
-        ({"catalogue": MANY, "size": 1}, 200, (5.8, 0, 0, 41, math.inf)),
+        ({}, None, (1.15, 0, 15, 0.55)),
+        ({"neighbors": "replace-one"}, None, (1.15, 0, 15, 0.55)),
+        ({"catalogue": MANY}, math.comb(200, 2), (1, 0.25, 0, math.inf)),
+        ({"catalogue": MANY, "top": 50}, math.comb(200, 2), (1, 0.25, 0, math.inf)),
+        ({"catalogue": MANY, "size": "1-3", "union": True}, None, (1.2, 0, 4, math.inf)),
     ],
 )
 def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
@@ -255,24 +256,58 @@ def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
     """docs/privacy.md, after Theorem 33. An itemset has even odds against all that is not it."""
     look = plan_of(looking(**given)).look
     assert look is not None
+    condition = look.condition
+    assert isinstance(condition, EnoughSupport)
     [run], step = look.plan.top_k_runs, look.plan.step("look")
     assert step is not None
     cost = run.mechanism.cost
     log_odds = math.log(candidates or 10_000 / cost.delta)
     need = log_odds / cost.epsilon * (2 if "neighbors" in given else 1)
     sigma = float(step.normal) ** -0.5
-    ample, growth, per_noise, per_need, most_lenient = numbers
+    ample, growth, per_noise, most_lenient = numbers
     most = ample * (run.count / 20) ** growth * need
-    assert look.most_needed == math.ceil(most)
-    assert look.least_needed == math.ceil(most / (1 + most_lenient))
-    assert look.leniency == math.ceil(per_noise * sigma + per_need * need)
-    assert look.least_support(10**12) == pytest.approx(look.most_needed)
-    assert look.least_support(0) == pytest.approx(
-        max(most / (1 + look.leniency), look.least_needed), rel=0.02
+    assert condition.most_needed == math.ceil(most)
+    assert condition.least_needed == math.ceil(most / (1 + most_lenient))
+    assert condition.leniency == math.ceil(per_noise * sigma)
+    assert condition.needed(10**12) == pytest.approx(condition.most_needed)
+    assert condition.needed(0) == pytest.approx(
+        max(most / (1 + condition.leniency), condition.least_needed), rel=0.02
     )
-    if look.leniency:
-        half = max(look.most_needed / 2, look.least_needed)
-        assert look.least_support(look.leniency) == pytest.approx(half)
+    if condition.leniency:
+        half = max(condition.most_needed / 2, condition.least_needed)
+        assert condition.needed(condition.leniency) == pytest.approx(half)
+
+
+def test_of_listed_items_it_goes_by_how_many_users_have_bought_as_many_as_are_sought() -> None:
+    look = plan_of(looking(catalogue=MANY, size=1, top=30)).look
+    assert look is not None
+    assert look.condition == EnoughItems(30, 0.65)
+    assert look.condition.needed(1_000) == 650
+    assert look.to_dict() == {"mechanism": "exponential", "items": 30, "share": 0.65}
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_listed_items_are_picked_where_enough_users_have_bought_many(neighbors: str) -> None:
+    """Half of the releases pick where 65 % have bought as many as are sought, in all baskets."""
+    asked: dict[str, Any] = {"size": 1, "top": 6, "epsilon": 2, "neighbors": neighbors}
+    asked |= {"catalogue": [*"abcdefgh"]}
+    users, step = 2_000, plan_of(looking(**asked)).step("look")
+    assert step is not None
+    picked = {}
+    for apart in (-5, 0, 5):
+        many = round(0.65 * users + apart * float(step.normal) ** -0.5)
+        lists = [[*"abc"], [*"defz"]] * many + [[*"abc"], [*"dezz"]] * (users - many)
+        data = pa.table({"user": np.repeat(np.arange(users), 2), "items": lists})
+        releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(60)]
+        picked[apart] = sum(one.mechanism == "exponential" for one in releases)
+        for one in releases:
+            showed = "showed" if one.mechanism == "exponential" else "did not show"
+            assert one.reason is not None
+            assert f"{showed} that enough users have bought 6 different items" in one.reason
+            assert (one.cost, one.zcdp) == (releases[0].cost, releases[0].zcdp)
+    assert picked[-5] <= 1
+    assert 15 <= picked[0] <= 45
+    assert picked[5] >= 59
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -285,11 +320,13 @@ def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users:
     asked: dict[str, Any] = {"size": 1, "top": 6, "epsilon": 2, "neighbors": neighbors}
     look = plan_of(looking(**asked)).look
     assert look is not None
-    assert look.least_support(users) < 0.96 * look.most_needed
+    condition = look.condition
+    assert isinstance(condition, EnoughSupport)
+    assert condition.needed(users) < 0.96 * condition.most_needed
     picked = {}
     for apart in (-4, 0, 4):
         sigma = float(look.plan.steps[0].normal) ** -0.5
-        owners = round(look.least_support(users) + apart * sigma)
+        owners = round(condition.needed(users) + apart * sigma)
         lists = [[*"abcdefg"]] * owners + [["h"]] * (users - owners)
         data = pa.table({"user": [*range(users)], "items": lists})
         releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(60)]
@@ -308,25 +345,30 @@ def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users:
 
 
 @pytest.mark.parametrize(
-    ("neighbors", "are_chosen", "of_support", "of_units"),
+    ("neighbors", "are_chosen", "numbers", "of_each", "of_units"),
     [
-        ("add-remove", False, 100, 200),
-        ("replace-one", False, 100, 0),
-        ("replace-one", True, 200, 200),
+        ("add-remove", False, 1, 100, 200),
+        ("replace-one", False, 1, 100, 0),
+        ("replace-one", True, 1, 200, 200),
+        ("add-remove", False, 2, 145.7, 241.4),  # (1 + √2)² / 4 and 1 + √2, times 100
+        ("replace-one", False, 2, 200, 0),
+        ("replace-one", True, 2, 300, 300),
     ],
 )
 def test_a_look_adds_noise_to_whatever_a_unit_changes(
-    neighbors: str, are_chosen: bool, of_support: int, of_units: int
+    neighbors: str, are_chosen: bool, numbers: int, of_each: float, of_units: float
 ) -> None:
-    """Together the two numbers spend the μ² of the step. Where rows are chosen, no n is public."""
+    """Together all numbers spend the μ² of the step. Where rows are chosen, no n is public."""
     promise = replace(
         request_of(by_user=True, neighbors=neighbors).promise, units_are_chosen=are_chosen
     )
     source = SimpleNamespace(units=1_000)
     execution = Execution(None, source, Randomness.seeded(3))  # type: ignore[arg-type]
     step = Step("look", (2,), Fraction(1), mu_squared=Exact(Fraction(1, 100)))
-    drawn = [execution._seen(500, step, promise) for _ in range(3_000)]
-    assert np.var([seen.support for seen, _ in drawn]) == pytest.approx(of_support, rel=0.1)
+    drawn = [execution._seen([500] * numbers, step, promise) for _ in range(3_000)]
+    for place in range(numbers):
+        supports_seen = [seen[place].support for seen, _ in drawn]
+        assert np.var(supports_seen) == pytest.approx(of_each, rel=0.1)
     assert np.var([units for _, units in drawn]) == pytest.approx(of_units, rel=0.1)
 
 
@@ -389,10 +431,16 @@ def test_a_dry_run_says_what_the_look_goes_by() -> None:
     look = prepared.plans[0].look
     assert look is not None
     said = " ".join(render_release_plan(prepared, Screen()).split())
-    assert f"If the result is {look.most_needed:,} or more, limited-domain replaces" in said
-    needed = math.ceil(look.least_support(1_000))
+    condition = look.condition
+    assert isinstance(condition, EnoughSupport)
+    assert f"If the result is {condition.most_needed:,} or more, limited-domain replaces" in said
+    needed = math.ceil(condition.needed(1_000))
     assert f"With fewer users, less is enough: {needed} for 1,000 users." in said
     assert "the chance that an itemset is revealed which only one user has." in said
+    prepared = planned(visits, user="user", top=10, catalogue=MANY, size=1)
+    said = " ".join(render_release_plan(prepared, Screen()).split())
+    assert "how many users have bought 10 or more of the listed items" in said
+    assert "If the result is 65 % of all users or more, exponential replaces" in said
 
 
 def test_where_nobody_looks_nothing_says_so(tmp_path: Path) -> None:

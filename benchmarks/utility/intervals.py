@@ -169,7 +169,7 @@ def _releases(
 
 def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[Release, Truth]]:
     """Find itemsets once, and yield a release for each drawing of the noise on their supports."""
-    plan, request, source = prepared.spending.plan, prepared.request, opened.source
+    plan, request, source = prepared.plans[0], prepared.request, opened.source
     finding = Execution(plan, source, prepared.run.randomness)
     selected = finding.select(finding.find_items())
     truth: dict[frozenset[Item], int] = {frozenset(): source.units}
@@ -186,7 +186,7 @@ def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[
             supports = supports_of(GivenItemsets.of(missing), source)
             truth.update(zip(map(frozenset, missing), supports, strict=True))
         release = prepared.run.release(
-            opened, prepared.spending, published, request.target, request.mechanism.name
+            opened, plan, request.promise, published, request.mechanism.name
         )
         yield release, truth
 

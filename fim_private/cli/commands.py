@@ -322,7 +322,7 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     request = _given(typed)
     prepared = planned(data, **request)
     statements = queries(data, **request) if prepared.sends_queries else []
-    plan = prepared.spending.plan.to_dict()
+    plan = prepared.plans[0].to_dict()
     if statements:
         plan["queries"] = statements
 

@@ -210,21 +210,27 @@ def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> 
     return PrivacyCost(max(training + choice / 2, choice), 0)
 
 
-def cost_of_segments(
-    cost: PrivacyCost, zcdp: ZcdpCost, segments: int, budget: PrivacyBudget
+def cost_of_releases(
+    costs: Sequence[tuple[PrivacyCost, ZcdpCost]], times: int, budget: PrivacyBudget
 ) -> tuple[PrivacyCost, ZcdpCost]:
-    """Return what releases of equal cost spend of a unit that counts in some of them.
+    """Return what releases spend together of a unit that counts in all of them.
 
     Args:
-        cost: What one of them spends.
-        zcdp: The same in zCDP.
-        segments: In how many of them a unit counts at most, >= 1.
+        costs: What each of them spends, >= 1 of them, also in zCDP.
+        times: In how many such rows of releases a unit counts at most, >= 1.
         budget: The budget of all of them together.
     """
-    if segments == 1:
-        return cost, zcdp
-    total_zcdp = ZcdpCost(segments * zcdp.rho, segments * zcdp.delta, normal=zcdp.normal)
-    total = PrivacyCost(segments * cost.epsilon, segments * cost.delta)
+    if len(costs) == times == 1:
+        return costs[0]
+    each, each_zcdp = zip(*costs, strict=True)
+    total = PrivacyCost(
+        times * sum(cost.epsilon for cost in each), times * sum(cost.delta for cost in each)
+    )
+    total_zcdp = ZcdpCost(
+        times * sum(zcdp.rho for zcdp in each_zcdp),
+        times * sum(zcdp.delta for zcdp in each_zcdp),
+        normal=all(zcdp.normal for zcdp in each_zcdp),
+    )
     if budget.rho is None:
         return total, total_zcdp
     # Both hold; if ρ is divided often, the ε of the whole is the smaller one.

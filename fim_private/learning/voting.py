@@ -557,7 +557,7 @@ def voted(
             f"{parameter('together')} user: {NOT_INDEPENDENCE}"
         )
     promise = run.promise(scope)
-    spending = Spending("vote", promise, election.plan, election.recorded(at_least))
+    spending = Spending("vote", promise, (election.plan,), election.recorded(at_least))
     with run.charged(spending, scope, stacklevel=stacklevel + 2) as ((opened,), charged):
         assert isinstance(opened.source, LocalSource)
         purchases = opened.source.transactions.united()

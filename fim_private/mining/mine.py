@@ -149,9 +149,9 @@ class Prepared:
         run: The call.
         requests: What is asked for of each segment: one request, or one for each item that is
             asked about.
-        plans: The plan of each request. They differ in the items that itemsets must have.
-        spending: The plan of each segment, what all of them spend together, and what the ledger
-            records.
+        plans: The plan of each request. They differ in the items that itemsets must have, or in
+            the groups of items.
+        spending: What all segments spend together, and what the ledger records.
     """
 
     run: Run
@@ -188,14 +188,16 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
             for level, universe in _levels(run, scope)
             for question in _scopes_of_questions(run, level)
         ]
-    shares = 1 if run.reading.parts is None else run.reading.parts.most
-    # Composed, levels of groups share μ², as the steps of one plan do.
-    if not wholes[0].mechanism.composed:
-        shares *= wholes[0].target.levels
-    requests = tuple(request.divided_among(shares) for request in wholes)
+    segments = 1 if run.reading.parts is None else run.reading.parts.most
+    # Composed, levels of groups share μ², as the steps of one plan do: each plan has the cost of
+    # all of them. Otherwise each level has a plan of its own, and their costs add up.
+    are_composed = wholes[0].mechanism.composed
+    assert all(request.mechanism.composed == are_composed for request in wholes)
+    levels = 1 if are_composed else wholes[0].target.levels
+    requests = tuple(request.divided_among(segments * levels) for request in wholes)
     plans = tuple(map(checked_plan, requests))
     recorded = wholes[0] if plans[0].look is not None else wholes[0].without_look()
-    spending = Spending("mine", promise, plans[0], recorded_request(recorded), shares)
+    spending = Spending("mine", promise, plans[:levels], recorded_request(recorded), segments)
     return Prepared(run, requests, plans, spending)
 
 
@@ -339,7 +341,7 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
     source = opened.source
     if public.max_basket is not None:
         source = source.capped(public.max_basket, public.max_baskets or 1)
-    first = Execution(prepared.spending.plan, source, run.randomness)
+    first = Execution(prepared.plans[0], source, run.randomness)
     units = first.unit_count(public=prepared.request.promise.units_are_public)
     items = None
     for request, plan in zip(prepared.requests, prepared.plans, strict=True):
@@ -355,21 +357,18 @@ def _releases(prepared: Prepared, opened: Opened) -> Iterator[Release]:
             with_items=request.scope.with_items,
             catalogue=request.scope.catalogue,
         )
-        spending = prepared.spending
-        if plan.look is not None:
-            spending = replace(spending, plan=execution.plan)
-        release = _release(run, spending, request, replace(opened, scope=scope), published)
+        opened = replace(opened, scope=scope)
+        release = _release(run, execution.plan, request, opened, published)
         capped = request.target.min_support is not None and len(selected) >= request.target.top
         yield replace(release, capped=capped)
 
 
 def _release(
-    run: Run, spending: Spending, request: Request, opened: Opened, published: Outcome
+    run: Run, plan: ReleasePlan, request: Request, opened: Opened, published: Outcome
 ) -> Release:
     """Return the release of what a request published, under the names of its catalogue."""
     scope = opened.scope
-    target, public = request.target, request.public
-    names = scope.catalogue
+    public, names = request.public, scope.catalogue
     if names is not None:
         groups = (published.itemsets, published.subsets, published.known)
         itemsets, subsets, known = map(names.shown, groups)
@@ -381,7 +380,7 @@ def _release(
         )
         published = replace(published, itemsets=itemsets, subsets=subsets, known=known)
     opened = replace(opened, scope=scope)
-    release = run.release(opened, spending, published, target, request.mechanism.name)
+    release = run.release(opened, plan, request.promise, published, request.mechanism.name)
     # Advice on one of several releases would speak of its part of the budget.
     shares_budget = scope.max_segments > 1 or bool(scope.with_each or scope.groups)
     return replace(
@@ -448,14 +447,14 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         recorded["count"] = False
     if promise.budget.rho:
         recorded["rho"] = at_least(promise.budget.rho)
-    spending = Spending("count", promise, plan, recorded)
+    spending = Spending("count", promise, (plan,), recorded)
     with run.charged(spending, scope) as ((opened,), charged):
         execution = Execution(plan, opened.source, run.randomness)
         units = execution.unit_count(public=promise.units_are_public)
         supports = supports_of(known_itemsets, opened.source)
         measurement = execution.measure(known_itemsets.itemsets, supports, units)
     published = Outcome(tuple(measurement.estimates()), measurement.noise, measurement.units)
-    release = run.release(opened, spending, published, plan.target, GIVEN)
+    release = run.release(opened, plan, promise, published, GIVEN)
     release = replace(release, charged=charged)
     run.warn_of_noisy_units(plan.cost, [release])
     return release

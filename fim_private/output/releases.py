@@ -338,11 +338,15 @@ _NAMES = {
 
 def render_release_plan(prepared: Prepared, screen: Screen) -> str:
     """Return what `mine` would do: its steps as a table, and what they cost together."""
-    plan, unit = prepared.spending.plan, prepared.run.unit
-    title = bold("The plan. No purchases were read, and nothing was charged.")
-    rows = [_step_cells(plan, step) for step in plan.steps]
-    columns = ("step", "budget", "it spends", "noise", f"95 % ({unit}s)")
-    return screen.render([title, Grid(columns, rows, text=(0, 2, 3)), *_plan_remarks(prepared)])
+    columns = ("step", "budget", "it spends", "noise", f"95 % ({prepared.run.unit}s)")
+    blocks: list[Block] = [bold("The plan. No purchases were read, and nothing was charged.")]
+    plans, levels = prepared.spending.plans, prepared.request.scope.groups
+    for place, plan in enumerate(plans):
+        if len(plans) > 1:
+            blocks.append(bold(f"By {levels[place]}"))
+        rows = [_step_cells(plan, step) for step in plan.steps]
+        blocks.append(Grid(columns, rows, text=(0, 2, 3)))
+    return screen.render([*blocks, *_plan_remarks(prepared)])
 
 
 def _step_cells(plan: ReleasePlan, step: Step) -> tuple[str, ...]:
@@ -377,7 +381,7 @@ def _spent_in_words(step: Step) -> str:
 def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     """Yield what comes out, and what all steps cost together."""
     run, request, spending = prepared.run, prepared.request, prepared.spending
-    plan, (cost, _), (_, zcdp) = spending.plan, spending.total, run.entry(spending)
+    plan, (cost, _), (_, zcdp) = prepared.plans[0], spending.total, run.entry(spending)
     sought = request.target.sought
     kinds = itemsets_of(request.target.sizes, sought) + request.scope.with_in_words
     supports = "with noisy supports" if request.supports_share else "without supports"

@@ -391,7 +391,9 @@ class Execution:
                 for place, itemset in enumerate(named)
                 if len(itemset.items or ()) in selection.public.sizes
             ]
-            left_out = _most_left_out(selection, [supports.upper[place] for place in places], noise)
+            lead = selection.shortfall(len(self.plan.selections))
+            upper_ends = [supports.upper[place] for place in places]
+            left_out = _most_left_out(selection, lead, upper_ends, noise)
             if left_out is not None:
                 for place in places:
                     doubtful[place] = supports.lower[place] <= left_out
@@ -441,15 +443,19 @@ def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
 
 
 def _most_left_out(
-    selection: Selection, upper_ends: Sequence[int], noise: SupportNoise
+    selection: Selection, lead: int | None, upper_ends: Sequence[int], noise: SupportNoise
 ) -> int | None:
     """Return the largest support, in units, that an itemset may have which picks passed over.
 
     Below 0 if none is left out; None if nothing is known of it.
 
-    upper_ends: of the intervals of the itemsets picked.
+    Args:
+        selection: The selection.
+        lead: The lead that an itemset left out may have over one picked, if that is known.
+        upper_ends: Of the intervals of the itemsets picked.
+        noise: The noise on their supports.
     """
-    run, lead = selection.run, selection.shortfall()
+    run = selection.run
     if lead is None or not isinstance(run, TopK) or run.count == 1:
         return None
     possible = selection.public.candidates

@@ -38,7 +38,7 @@ from functools import cached_property
 
 from fim_private import __version__
 from fim_private.counting import Effort
-from fim_private.dp.accountant import Sums, cost_of_segments, sums_of
+from fim_private.dp.accountant import NO_SUMS, Sums, cost_of_releases, sums_of
 from fim_private.dp.arguments import public_integer
 from fim_private.dp.cautions import caution_of_chosen_units, cautions, cautions_of_units
 from fim_private.dp.charge import Charge, Charged, Span, account_of
@@ -51,7 +51,7 @@ from fim_private.options.declaration import OptionValues
 from fim_private.reading.options import Reading, reading_of
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
-from fim_private.request.groups import Promise, Target
+from fim_private.request.groups import Promise
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import (
     Scope,
@@ -71,21 +71,35 @@ class Spending:
     Attributes:
         command: The command that makes the release, such as "mine".
         promise: Who is protected, under which relation and budget.
-        plan: The plan; with segments or periods that of each of them.
+        plans: The plans whose costs add up: one, or that of each level of groups.
         parameters: The request, as plain values that name no file, column or item.
         segments: In how many segments or periods a unit counts at most.
     """
 
     command: str
     promise: Promise
-    plan: ReleasePlan
+    plans: tuple[ReleasePlan, ...]
     parameters: Mapping[str, object]
     segments: int = 1
+
+    @property
+    def of_segment(self) -> tuple[PrivacyCost, ZcdpCost]:
+        """What one segment or period spends: the (ε, δ), and the same in zCDP."""
+        return self._cost(1)
 
     @cached_property
     def total(self) -> tuple[PrivacyCost, ZcdpCost]:
         """The (ε, δ) of the whole release, and the same in zCDP."""
-        return cost_of_segments(self.plan.cost, self.plan.zcdp, self.segments, self.promise.budget)
+        return self._cost(self.segments)
+
+    def of_group(self, units: int) -> Sums:
+        """Return what one segment or period adds up to for somebody who is so many units, >= 1."""
+        each = [sums_of(*plan.cost_of_group(units)) for plan in self.plans]
+        return {name: sum(sums[name] for sums in each) + NO_SUMS[name] for name in NO_SUMS}
+
+    def _cost(self, times: int) -> tuple[PrivacyCost, ZcdpCost]:
+        costs = [(plan.cost, plan.zcdp) for plan in self.plans]
+        return cost_of_releases(costs, times, self.promise.budget)
 
 
 class Run:
@@ -140,7 +154,7 @@ class Run:
         """Return what one entry of a ledger states: that of one period if each has its own."""
         times = self.reading.times
         if times is not None and times.released_apart:
-            return spending.plan.cost, spending.plan.zcdp
+            return spending.of_segment
         return spending.total
 
     def scope(self, *, rules: bool = False) -> Scope:
@@ -256,7 +270,7 @@ class Run:
         units = max(of_one.units_of_user for of_one in spans)
         if units == span.units_of_user == 1:
             return None
-        sums = sums_of(*spending.plan.cost_of_group(units))
+        sums = spending.of_group(units)
         if times.released_apart:
             return sums
         return {name: spending.segments * amount for name, amount in sums.items()}
@@ -301,10 +315,16 @@ class Run:
             warn(sentences, stacklevel=stacklevel + 1)
 
     def release(
-        self, opened: Opened, spending: Spending, published: Outcome, target: Target, mechanism: str
+        self,
+        opened: Opened,
+        plan: ReleasePlan,
+        promise: Promise,
+        published: Outcome,
+        mechanism: str,
     ) -> Release:
-        """Return what the plan of some spending published, with its guarantee."""
-        plan, units, least = spending.plan, published.units, target.min_support
+        """Return what a plan published, with its guarantee."""
+        target, units = plan.target, published.units
+        least = target.min_support
         return Release(
             mechanism=mechanism,
             sizes=target.sizes,
@@ -319,7 +339,7 @@ class Run:
             zcdp=plan.budget.zcdp(plan.names_delta),
             adds_up=sums_of(*plan.cost_of_group(opened.scope.units_of_user)),
             shares=plan.steps,
-            neighbors=spending.promise.neighbors,
+            neighbors=promise.neighbors,
             privacy_unit=opened.unit,
             private=self.randomness.private,
             missing_user=opened.source.missing_user,

@@ -99,12 +99,24 @@ def test_given_itemsets_cost_in_zcdp_what_their_noise_does(joint_noise: bool) ->
 def test_a_unit_in_several_segments_pays_for_each() -> None:
     half = PrivacyBudget(Fraction(1, 2), MILLIONTH)
     cost, zcdp = PrivacyCost(half.loss, half.delta), ZcdpCost(Fraction(1, 8), 0)
-    assert accountant.cost_of_segments(cost, zcdp, 1, half) == (cost, zcdp)
-    total, total_zcdp = accountant.cost_of_segments(cost, zcdp, 3, half)
+    assert accountant.cost_of_releases([(cost, zcdp)], 1, half) == (cost, zcdp)
+    total, total_zcdp = accountant.cost_of_releases([(cost, zcdp)], 3, half)
     assert total == PrivacyCost(Fraction(3, 2), 3 * MILLIONTH)
     assert total.as_total == "ε = 1.5 (stated at δ = 3e-06)"
     assert PrivacyCost(1, 0).as_total == "ε = 1"
     assert total_zcdp == ZcdpCost(Fraction(3, 8), 0)
+
+
+def test_releases_of_different_cost_add_up() -> None:
+    whole = PrivacyBudget(Fraction(1), MILLIONTH)
+    pure = PrivacyCost(Fraction(1, 2), 0), ZcdpCost(Fraction(1, 8), 0)
+    normal = PrivacyCost(Fraction(1, 2), MILLIONTH), ZcdpCost(Fraction(1, 32), 0, normal=True)
+    total, total_zcdp = accountant.cost_of_releases([pure, normal], 1, whole)
+    assert total == PrivacyCost(1, MILLIONTH)
+    assert total_zcdp == ZcdpCost(Fraction(5, 32), 0)
+    assert not total_zcdp.normal
+    twice, _ = accountant.cost_of_releases([pure, normal], 2, whole)
+    assert twice == PrivacyCost(2, 2 * MILLIONTH)
 
 
 @pytest.mark.parametrize("mechanism", ["limited-domain", "levelwise"])

@@ -18,6 +18,8 @@ import pytest
 from workbook_files import workbook
 
 import fim_private as fim
+from fim_private.errors import LedgerError
+from fim_private.mining.mine import planned
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.page import page
@@ -352,6 +354,63 @@ def test_levels_of_groups_share_one_budget(tmp_path: Path) -> None:
     loaded = fim.load(tmp_path / "both.json")
     assert loaded.to_dict() == both.to_dict()
     assert 'class="within"' in page(cast(fim.SegmentedRelease, loaded))
+
+
+FINE_AND_COARSE: dict[str, Any] = {
+    "catalogue": pd.DataFrame(
+        {
+            "sku": [f"item {n}" for n in range(60)],
+            "fine": [f"fine {n}" for n in range(60)],
+            "coarse": [f"coarse {n % 2}" for n in range(60)],
+        }
+    ),
+    "catalogue_item": "sku",
+    "size": 1,
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("group", [["fine", "coarse"], ["coarse", "fine"]])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"mechanism": "exponential"},
+        {"mechanism": "limited-domain"},
+        {"mechanism": "exponential", "rho": 0.1, "epsilon": None},
+        {"mechanism": "exponential", "neighbors": "replace-one"},
+        {"delta": 0},
+    ],
+    ids=str,
+)
+def test_levels_that_are_picked_apart_cost_what_each_of_them_costs(
+    asked: dict[str, Any], group: list[str], tmp_path: Path
+) -> None:
+    """They differ in how many picks there are, in their noise, and in whether they spend δ."""
+    baskets = [[f"item {n % 60}", f"item {n * 7 % 60}"] for n in range(600)]
+    asked = {"epsilon": 1, "supports": True, **FINE_AND_COARSE, **asked, "group": group}
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="shop", epsilon=9, delta=1e-5)
+    levels = cast(fim.SegmentedRelease, fim.mine(baskets, ledger=ledger, dataset="shop", **asked))
+    plans = planned(baskets, **asked).plans
+    # Those that are given ρ share it equally.
+    assert (plans[0].zcdp.rho == plans[1].zcdp.rho) == ("rho" in asked)
+    for release, plan in zip(levels.values(), plans, strict=True):
+        assert (release.cost, release.shares) == (plan.cost, plan.steps)
+        assert release.shortfall == plan.shortfall
+    [entry] = ledger.entries
+    assert entry.zcdp.rho >= sum(plan.zcdp.rho for plan in plans)
+    assert entry.zcdp.delta >= sum(plan.zcdp.delta for plan in plans)
+    assert entry.cost.delta >= sum(plan.cost.delta for plan in plans) or "rho" in asked
+    assert entry.cost.epsilon <= 1 or "rho" in asked
+    assert levels.cost == entry.cost
+
+
+def test_where_no_delta_may_be_spent_no_level_spends_any(tmp_path: Path) -> None:
+    """The first level needs none, and the second one has normal noise."""
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="shop", epsilon=9, delta=0)
+    asked = {**FINE_AND_COARSE, "group": ["coarse", "fine"], "mechanism": "exponential"}
+    with pytest.raises(LedgerError, match="would overspend"):
+        fim.mine([["item 1"]] * 9, ledger=ledger, dataset="shop", supports=True, **asked)
+    assert not ledger.entries
 
 
 @pytest.mark.parametrize(

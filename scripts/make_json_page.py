@@ -20,7 +20,7 @@ Made from the schema in `fim_private/release/schema.toml` by `make reference`.
 
 ## JSON, schema 1
 
-    {"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06,
+    {"schema": 1, "private": true, "date": "2026-11-24", "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06,
      "neighbors": "add-remove", "privacy_unit": "basket", "guarantee": "Guarantee (large-margin, …", "abstained": false,
      "itemsets": [{"items": [39, 48], "support": null}]}
 
@@ -31,7 +31,8 @@ C1 controls, marks that turn the direction of text). On a standard output of ano
 
 A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is a Parquet file, which has it in the
 metadata of its schema, under `fim_private`. It has a row for each itemset: `support` and `itemsets`, with `--supports`
-also `lower` and `upper`, and `share` where `units` is known.
+also `lower` and `upper`. `share` is there where `units` is known, `doubtful` where it can be, and `exact_support`, `exact_lower` and
+`exact_upper` where supports draw on each other.
 
 An ε above 10 gives a warning. So does a δ above 1/1000, or of at least 1/n, where the number n of units is public or
 comes out with noise. In Python it is a `PrivacyWarning`, on standard error it is one line.
@@ -44,7 +45,8 @@ often than chance is sure, and how many more rules are left out.
 
 ## JSON of a vote
 
-`fim-private vote --format json` has the keys `schema` to `where` of a release, and those of what counts. `mechanism` is
+`fim-private vote --format json` has `schema`, `private`, the budget, `neighbors`, `privacy_unit`, `guarantee`, `units` and `where` of a
+release, and the keys of what counts. It has no `date`. `mechanism` is
 "vote". `question` is its name, with `min_share` or `size`; `blocks` and `votes` are these numbers. `answer` has the
 `items` of a pair or an itemset, or the `antecedents` and `consequents` of a rule, and is null where it abstained.
 
@@ -82,7 +84,7 @@ has `unit_columns` where columns named the unit, `span` where times were read, a
 ## CSV
 
 `--format csv` is UTF-8 whatever the locale, one row for each itemset: `item_1` …, `support` and, with `--supports`,
-`lower` and `upper`, and `share` where `units` is known. Text that a spreadsheet would run as a formula has an
+`lower` and `upper`. `share`, `doubtful` and the columns of exact supports are there as in Parquet. Text that a spreadsheet would run as a formula has an
 apostrophe in front. It begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number. Full-width signs count
 as these. `release.to_csv(spreadsheet_safe=False)` and JSON have it as it was. On a terminal alone, what would act on it
 is shown as an escape.

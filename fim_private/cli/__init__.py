@@ -1,4 +1,4 @@
-"""The command line: the only place that prints, exits and offers a seed.
+"""The command line: the only place that prints and exits.
 
 parsing         Commands made of declared options, which may also stand in a file or in the
                 environment.

@@ -24,8 +24,9 @@ from benchmarks.utility.measures import ADD_REMOVE, REPLACE_ONE
 from fim_private.dp.noise import Randomness
 from fim_private.mining.mine import Prepared, planned
 from fim_private.reading.labels import Item
+from fim_private.release.metrics import METRICS, RuleCounts
 from fim_private.release.release import Release
-from fim_private.release.rules import METRICS, RuleCounts, rules_of
+from fim_private.release.rules import rules_of
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.run.engines import Opened
 from fim_private.run.outcome import Execution

@@ -5,7 +5,8 @@ segments   Releases of several segments or periods, made together under one budg
 forms      The schema of a release, which its JSON has; its frames, its CSV, and sheets of Excel.
 files      What every release can do: be shown, and be written to a file in each form.
 saved      Loading a release: the check of a file against the schema, field by field.
-rules      The association rules of a release, with their metrics and intervals.
+rules      The association rules of a release: which there are, which are shown, and how.
+metrics    The metrics of rules, and intervals of them from noisy counts.
 changes    What changed between two releases by more than the noise of both.
 words      What a release says of itself, in words.
 picture    The itemsets of a release as a chart: which leads, and what the marks mean.

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fim_private.release.rules import METRICS, JointNoise, RuleCounts, joint_interval
+from fim_private.release.metrics import METRICS, JointNoise, RuleCounts, joint_interval
 
 TRIALS = 20_000
 OWN, OF_UNITS = 30.0**2, 90.0**2

@@ -29,16 +29,9 @@ from fim_private.errors import ParameterError
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.forms import csv_text
+from fim_private.release.metrics import METRICS, RuleCounts, bounds
 from fim_private.release.page import page
-from fim_private.release.rules import (
-    METRICS,
-    RuleChoice,
-    RuleCounts,
-    bounds,
-    is_clearly_more,
-    rules_by_segment,
-    rules_of,
-)
+from fim_private.release.rules import RuleChoice, is_clearly_more, rules_by_segment, rules_of
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 from fim_private.run.outcome import Execution

@@ -84,7 +84,7 @@ _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 FORMS = {"": ReleaseFormat.TABLE, ".txt": ReleaseFormat.TABLE, **FORM_OF_ENDING}
 _TEXT_ENDINGS = ("", ".txt", ".json")
 # The options that name files to read.
-_READ = ("catalogue", "exclude", "itemsets", "ledger")
+_READ = ("catalogue", "exclude", "itemsets", "known", "with_each", "ledger")
 _NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
 # A page has one of these, or none.
 _PAGE_ENDINGS = ("", ".html", ".htm")

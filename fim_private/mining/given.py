@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from fim_private.counting.source import Catalogue, Grouping
-from fim_private.dp.arguments import flag, is_whole
+from fim_private.dp.arguments import flag
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown
 from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
-from fim_private.reading.labels import Item, folded, item_of, mixed_vocabulary
+from fim_private.reading.labels import Item, folded, mixed_vocabulary
 from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
 from fim_private.reading.memory import read_whole
 from fim_private.reading.options import DIALECT, Reading
@@ -37,7 +37,7 @@ from fim_private.reading.purchases import (
     read_item_list,
 )
 from fim_private.reading.sources import file_table
-from fim_private.reading.values import is_missing
+from fim_private.reading.values import integer_or_text, is_missing
 from fim_private.release.files import METADATA, PARQUET_ENDINGS
 from fim_private.release.forms import as_it_was
 from fim_private.release.release import Itemset, Release
@@ -91,14 +91,15 @@ class _Source:
             except UnicodeEncodeError:
                 raise self.refuse("holds text that is not valid Unicode", place) from None
             named = folded(value) if self.fold_case else value.strip()
-            if named is None or is_missing(named):
-                raise self.refuse(
-                    ("holds a text that stands for no item, such as NULL; leave it out"), place
-                )
-            return item_of(named)
-        if is_whole(type(value)):
-            return item_of(int(value))  # type: ignore[call-overload]
-        raise self.refuse(f"must hold whole numbers and strings, not {type(value).__name__}", place)
+            value = named
+        if is_missing(value):
+            raise self.refuse(
+                "holds a value that stands for no item, such as NULL; leave it out", place
+            )
+        item = integer_or_text(value)
+        if isinstance(item, bool) or not isinstance(item, int | str):
+            raise self.refuse(f"must hold numbers and strings, not {type(value).__name__}", place)
+        return item
 
 
 def given_itemsets(
@@ -554,13 +555,22 @@ def warn_of_seed(
         run.warn([caution], stacklevel)
 
 
-def _is_same(data: object, catalogue: object) -> bool:
+def refuse_purchases(data: object, name: str, itemsets: object) -> None:
+    """Raise ParameterError if the itemsets of an option are the purchases themselves."""
+    if _is_same(data, itemsets):
+        raise ParameterError(
+            f"{parameter(name)} is the file of purchases, whose baskets are private: give a public "
+            f"list of itemsets"
+        )
+
+
+def _is_same(data: object, listed: object) -> bool:
     """Whether a list is the purchases: the same object, or the same file. (A database may have
     both.)
     """
-    purchases, items = source_of(data), source_of(catalogue)
+    purchases, items = source_of(data), source_of(listed)
     if isinstance(purchases, InMemory):
-        return data is catalogue
+        return data is listed
     if isinstance(purchases, LocalPath) and isinstance(items, LocalPath):
         # whatever is wrong with a path, its reader will say
         with suppress(OSError, RuntimeError, ValueError):

@@ -18,6 +18,7 @@ from fim_private.mining.given import (
     given_itemsets,
     itemsets_of,
     public_items,
+    refuse_purchases,
     warn_of_seed,
 )
 from fim_private.options.declaration import OptionValues, filled, takes
@@ -242,6 +243,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     come from.
     """
     itemsets = run.values["known"]
+    refuse_purchases(run.data, "known", itemsets)
     release, source = earlier_release(itemsets), file_name(itemsets)
     if release is not None:
         warn_of_seed(run, release, "known", stacklevel=5)
@@ -430,6 +432,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         )
     run = Run(data, values)
     scope = run.scope()
+    refuse_purchases(run.data, "itemsets", itemsets)
     with limit_memory(run.reading.memory):
         known_itemsets = given_itemsets(itemsets, fold_case=run.all_rows.fold_case)
     promise = run.promise(scope)

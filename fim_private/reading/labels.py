@@ -31,6 +31,7 @@ from fim_private.reading.values import (
     is_missing,
     null_mask,
     null_where,
+    number_text,
     numpy_of,
     present,
     shown_type,
@@ -344,6 +345,25 @@ def _label_errors(kind: DataType, where: str) -> Iterator[None]:
         ) from None
 
 
+def _texts_of_floats(values: Array) -> Array:
+    """Return floats as texts, (n,) Arrow string: whole ones without a point; null for null.
+
+    Arrow prints others in another way than Python does. Lists, frames of objects and texts print as
+    Python does, so the form of a number does not depend on the type of its column.
+    """
+    numbers, is_null = numpy_of(values), null_mask(values)
+    is_whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)
+    integers = values.cast(pa.int64(), safe=False).cast(pa.string())
+    others = np.flatnonzero(~is_whole & ~is_null)
+    if not len(others):
+        return integers
+    distinct, place = np.unique(numbers[others], return_inverse=True)
+    place_of = np.full(len(numbers), len(distinct))
+    place_of[others] = place
+    texts = arrow_strings([*map(number_text, distinct), ""])
+    return pc.if_else(arrow_of(is_whole | is_null), integers, texts.take(arrow_of(place_of)))
+
+
 def as_texts(values: Array, where: str = "the table") -> Array:
     """Return labels as bare texts, (n,) Arrow string; null for none.
 
@@ -351,11 +371,7 @@ def as_texts(values: Array, where: str = "the table") -> Array:
     """
     values = decoded(values)
     if types.is_floating(values.type):
-        values = present(values)
-        numbers = numpy_of(values)
-        whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)
-        integers = values.cast(pa.int64(), safe=False).cast(pa.string())
-        return pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
+        return _texts_of_floats(present(values))
     with _label_errors(values.type, where):
         texts = values.cast(pa.string())
         texts.validate(full=True)

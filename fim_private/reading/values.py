@@ -102,11 +102,12 @@ def decoded(values: Array) -> Array:
     return values.dictionary_decode() if types.is_dictionary(values.type) else values
 
 
-def number_text(value: float) -> str:
-    """Return a number as text: a whole one without a point."""
-    if value.is_integer() and abs(value) < LEAST_TEXT:
-        return str(int(value))
-    return str(value)
+def number_text(value: float | np.floating[Any]) -> str:
+    """Return a number as text: a whole one without a point, others as Python and numpy print them.
+
+    A number of 32 bits has fewer digits than the same number of 64 bits.
+    """
+    return str(int(value)) if value.is_integer() else str(value)
 
 
 def shown_type(kind: object) -> str:
@@ -165,8 +166,8 @@ def integer_or_text(value: object) -> object:
     if isinstance(number, bool) or not isinstance(number, int | float | Decimal | str):
         return number
     text = str(number).strip()
-    if isinstance(number, float) and number.is_integer():
-        text = str(int(number))
+    if isinstance(value, float | np.floating):
+        text = number_text(value)
     elif isinstance(number, Decimal):
         text = format(number, "f")
     match = _INTEGER.fullmatch(text)

@@ -18,10 +18,10 @@ from fim_private.reading.labels import (
     Vocabulary,
     folded,
     in_label_order,
-    item_of,
     mixed_vocabulary,
 )
 from fim_private.reading.purchases import ItemList
+from fim_private.reading.values import integer_or_text, is_missing
 
 Items = tuple[Item, ...]
 
@@ -82,16 +82,26 @@ def folded_items(items: Iterable[Item]) -> frozenset[Item]:
 
 
 def items_asked(name: str, asked: Any) -> frozenset[Item]:
-    """Return the items that an option lists, or the only one. Raises ParameterError."""
-    listed = [] if asked is None else asked
-    if isinstance(asked, int | str):
-        listed = [asked]
-    is_list = isinstance(listed, list | tuple | set | frozenset)
-    if not is_list or not all(type(label) in (int, str) for label in listed):
-        raise ParameterError(
-            f"{parameter(name)} must be an item or a list of items, not {shown(asked)}"
-        )
-    return frozenset(map(item_of, listed))
+    """Return the items that an option lists, or the only one; none for None.
+
+    Raises ParameterError for what is no item, and for a text that stands for none.
+    """
+    if asked is None:
+        return frozenset()
+    is_list = isinstance(asked, list | tuple | set | frozenset)
+    items = []
+    for label in asked if is_list else [asked]:
+        if is_missing(label):
+            raise ParameterError(
+                f"{parameter(name)} must name an item: no purchase has {shown(label)} as an item"
+            )
+        item = integer_or_text(label)
+        if isinstance(item, bool) or not isinstance(item, int | str):
+            raise ParameterError(
+                f"{parameter(name)} must be an item or a list of items, not {shown(asked)}"
+            )
+        items.append(item)
+    return frozenset(items)
 
 
 # -------------------- itemsets that are public before they are counted: given, or released already

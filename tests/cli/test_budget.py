@@ -151,6 +151,8 @@ CREATE = ["budget", "create", "--epsilon", "1"]
         ([*CREATE, "new.ledger"], "--delta"),
         (["budget", "show", "baskets.dat"], "is damaged, or no ledger"),
         ([*SHOW, *ONTO_IT], "it is an input"),
+        ([*MINE, "--known", "pairs.csv", "--output", "pairs.csv"], "it is an input"),
+        ([*MINE, "--with-each", "pairs.csv", "--output", "pairs.csv"], "it is an input"),
     ],
 )
 @pytest.mark.one_in(4)

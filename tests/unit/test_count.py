@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -283,8 +284,12 @@ REFUSED: list[tuple[Any, str]] = [
         for value in (None, {"a": 1}, b"ab", Oddity(), np.array(5))
     ),
     *(
-        ([[value]], f"{FIRST} must hold whole numbers and strings, not {type(value).__name__}")
-        for value in (["a"], 1.0, True, np.timedelta64(1, "s"), None, float("nan"))
+        ([[value]], f"{FIRST} must hold numbers and strings, not {type(value).__name__}")
+        for value in (["a"], True, np.True_, b"a", np.timedelta64(1, "s"))
+    ),
+    *(
+        ([["a", value]], f"{FIRST} holds a value that stands for no item")
+        for value in (None, float("nan"), "NULL", " ")
     ),
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),
     ([range(1001)], "itemsets: itemset 1 has more than 1,000 items"),
@@ -293,6 +298,31 @@ REFUSED: list[tuple[Any, str]] = [
     (pa.table({"items": ["a", "b"]}), f"{COLLECTION} str"),
     *((value, NO_LIST) for value in (None, 5, b"ab", {"a": 1}, object(), np.array(5))),
 ]
+
+
+def test_items_of_given_itemsets_are_those_in_print() -> None:
+    data = [[7, 2.5, "tea"]] * 300
+    for seven in (7, 7.0, "7.0", Decimal("7.00"), np.int64(7), np.float32(7)):
+        [itemset] = fim.count(data, [[seven, 2.5, np.str_("tea")]], epsilon=50, seed=1)
+        assert itemset.items == (7, "2.5", "tea")
+        [partner, *_] = fim.mine(data, with_items=[seven], size=2, epsilon=50, seed=1)
+        assert 7 in (partner.items or ())
+
+
+def test_purchases_are_no_public_list_of_itemsets(tmp_path: Path) -> None:
+    """Each basket would come out as it is."""
+    baskets = [["tea", "milk"], ["tea", "rye"]]
+    (tmp_path / "p.dat").write_text("tea milk\ntea rye\n")
+    (tmp_path / "link.dat").symlink_to(tmp_path / "p.dat")
+    for data, listed in (
+        (baskets, baskets),
+        (tmp_path / "p.dat", str(tmp_path / "p.dat")),
+        (tmp_path / "p.dat", tmp_path / "link.dat"),
+    ):
+        with pytest.raises(ParameterError, match="itemsets is the file of purchases, whose"):
+            fim.count(data, listed)
+        with pytest.raises(ParameterError, match="known is the file of purchases, whose baskets"):
+            fim.mine(data, known=listed)
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from files_read import in_every_form
@@ -56,6 +57,33 @@ def test_one_rule_in_every_form(blank: str, tmp_path: Path) -> None:
         found = {frozenset(frozenset(map(str, basket)) for basket in unit) for unit in units(data)}
         expected = [{frozenset({"tea"})}, {frozenset({"tea", "7"})}]
         assert found == {*map(frozenset, expected)}, type(source)
+
+
+@pytest.mark.parametrize(
+    ("number", "printed"),
+    [
+        (2.5, "2.5"),
+        (1e-7, "1e-07"),
+        (4e18, "4000000000000000000"),
+        (1_000_000_000_000_000.5, "1000000000000000.5"),
+        (float("inf"), "inf"),
+        (-0.0, "0"),
+    ],
+)
+def test_a_number_is_the_same_item_whatever_the_type_of_its_column(
+    number: float, printed: str
+) -> None:
+    """A text in somebody else's row makes a column of floats one of objects."""
+    floats, mixed = pd.DataFrame({"i": [number]}), pd.DataFrame({"i": [number, "tea"]})
+    tables: list[Any] = [
+        floats.assign(b="1"),
+        mixed.assign(b=["1", "2"]),
+        pa.table({"b": ["1", "2"], "i": [number, None]}),
+        pl.DataFrame({"b": ["1"], "i": [number]}),
+    ]
+    read = [read_transactions(table, basket="b", item="i") for table in tables]
+    for data in (*read, read_transactions([[number]])):
+        assert str(data.vocabulary.label(0)) == printed
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NULL", "NA", " nan"])

@@ -103,13 +103,13 @@ class Step:
         if self.noise_rho is not None:
             return ZcdpCost(self.noise_rho, 0)
         if self.epsilon is None:
-            return ZcdpCost(self.normal / 2, delta)
+            return ZcdpCost(self.normal_mu_squared / 2, delta)
         if self.choices is not None:
             return ZcdpCost(self.choices.rho, delta)
         return ZcdpCost(self.epsilon**2 / 2, delta)
 
     @property
-    def normal(self) -> Fraction:
+    def normal_mu_squared(self) -> Fraction:
         """The μ² of normal noise that is as private as the step may be."""
         if self.epsilon is not None:
             return gdp_mu(self.epsilon, self.delta or _NOTHING) ** 2

@@ -53,7 +53,7 @@ def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
-def read(text: object) -> Fraction:
+def amount_in(text: object) -> Fraction:
     """Return the number that `sums_written` wrote. Raises ValueError for anything else."""
     if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1:
         raise ValueError("no rational number")
@@ -160,7 +160,7 @@ class Terms:
         record = json.loads(text)
         del record["schema"]
         names = (*COSTS, *(name for name in _LATER_AMOUNTS if name in record))
-        numbers = {name: read(record[name]) for name in names}
+        numbers = {name: amount_in(record[name]) for name in names}
         terms = cls(**record | numbers | {"composition": Composition(record["composition"])})
         if not _ID.fullmatch(terms.id) or terms.record() != text:
             raise ValueError("no terms of a ledger")
@@ -244,7 +244,7 @@ class Entry(Charge):
     def read(cls, text: str) -> Self:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
-        epsilon, delta, rho, zcdp_delta = (read(record.pop(name)) for name in COSTS)
+        epsilon, delta, rho, zcdp_delta = (amount_in(record.pop(name)) for name in COSTS)
         zcdp = ZcdpCost(rho, zcdp_delta, normal=record.pop("normal", False))
         if "unit_columns" in record:
             record["unit_columns"] = tuple(record["unit_columns"])
@@ -252,7 +252,7 @@ class Entry(Charge):
             span = record["span"]
             record["span"] = Span(**span | {"baskets": tuple(span["baskets"])})
         if "of_user" in record:
-            record["of_user"] = {name: read(record["of_user"][name]) for name in SUMS}
+            record["of_user"] = {name: amount_in(record["of_user"][name]) for name in SUMS}
         entry = cls(**record, cost=PrivacyCost(epsilon, delta), zcdp=zcdp)
         _ = entry.reach  # raises for no period
         if entry.hash != hashed(text):

@@ -24,7 +24,7 @@ from fim_private.ledger.chain import (
     Composition,
     Entry,
     Terms,
-    read,
+    amount_in,
     sums_written,
     verified_chain,
 )
@@ -74,7 +74,7 @@ class Ledger:
         self.charged: Charged | None = None
         self._warned = False
         renewed = self._balance().terms.renewed or {}
-        # Also where whoever renewed it was killed before that was noted, or is another user.
+        # Noted again: the process that renewed it may have been killed first, or be another user's.
         if "id" in renewed:
             witness.remember_renewal(renewed["id"])
 
@@ -340,7 +340,8 @@ class Ledger:
             seen, first = nothing, None
             if not verify:
                 seen = max(notes, key=lambda note: note.entries)
-            for _, record, _ in book.rows(1, min(seen.entries, 1)):
+            if seen.entries:
+                [(_, record, _)] = book.rows(1, 1)
                 first = Entry.read(record)
             rows = book.entries(after=seen.entries)
             before = Statement(self.name, terms, seen, first, form=book.form)
@@ -502,7 +503,7 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
         return sums_written(before.at().spent)
-    sums = both({name: read(earlier.get(name, "1")) for name in SUMS}, before.at().spent)
+    sums = both({name: amount_in(earlier.get(name, "1")) for name in SUMS}, before.at().spent)
     return {**sums_written(sums), "ledgers": str(1 + int(earlier.get("ledgers", "1")))}
 
 

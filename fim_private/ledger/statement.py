@@ -30,7 +30,7 @@ from fim_private.dp.cost import (
 )
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
-from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms, read
+from fim_private.ledger.chain import SCHEMA, Composition, Entry, Terms, amount_in
 from fim_private.ledger.storage import CLOSED, CLOSED_FORMS, FORM
 from fim_private.ledger.witness import LastSeen
 from fim_private.periods import Period, in_words, is_of_weeks, plain_promise
@@ -115,7 +115,8 @@ class Statement(Tabular):
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
-    where they were asked for. form: of those in storage.
+    where they were asked for. form: `storage.FORM` or an earlier one, or one
+    of `CLOSED_FORMS`.
     """
 
     name: str
@@ -323,7 +324,9 @@ class Statement(Tabular):
             where = f" in {charge.period}"
         # The composition that comes nearest to allowing it; one that has ended comes last.
         nearest = max(balance.limits, key=lambda name: times.get(name, -1))
-        loss, delta, *_ = balance.limits[nearest]
+        loss, delta = "rho", "zcdp_delta"
+        if nearest is Composition.BASIC:
+            loss, delta = "epsilon", "delta"
         left = balance.room.get(nearest, NO_SUMS)
         remaining = "nothing is left"
         advice = f"no more can be released of this data{where}"
@@ -484,7 +487,7 @@ def _renewal_in_words(renewed: Mapping[str, str], delta: Fraction) -> str:
             f"something else, so what that one has spent is not counted here."
         )
     # An earlier version did not say which noise was normal.
-    cost = smallest_cost({name: read(renewed.get(name, "1")) for name in SUMS}, delta)
+    cost = smallest_cost({name: amount_in(renewed.get(name, "1")) for name in SUMS}, delta)
     ledgers = int(renewed.get("ledgers", "1"))
     whose, times, budgets = f"The ledger before it, {file},", "both times", "both budgets"
     if ledgers > 1:

@@ -441,51 +441,64 @@ class LevelwiseThreshold(ItemSearch):
 
     def find(self, found: NoisyCounts, threshold: int) -> list[SelectedItemset]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
-        recipe, sought = self.recipe, self.sought
+        sought = self.sought
         noisy = found.beside(sought.known.required, sought.questions)
         if not len(noisy.codes):
             return []
-
-        def counted(
-            noisy: NoisyCounts, pool: CandidatePool, levels: WeightedBySize, share: Fraction
-        ) -> tuple[CandidatePool, float]:
-            """Return a pool with estimates, in units, and σ of the noise in each.
-
-            The estimates make up for the weight that scaling takes from units.
-            """
-            weights, variance, remaining = noisy.weights_by_histogram(
-                pool, recipe.histogram, share, threshold
-            )
-            estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
-            return estimated, sqrt(variance) / remaining
-
-        level = noisy.level
-        pool = CandidatePool((level.sets,), level.weights)
-        pool, deviation = counted(noisy, pool, {1: level}, recipe.item_count)
-        places = _likely(pool, threshold, deviation, _ITEMS_REACH)
-        places = places[np.argsort(-pool.estimates[places], kind="stable")]
-        weights = pool.estimates[places]
-        level = WeightedItemsets.of_items(weights, deviation, weights)
-        noisy = replace(noisy, codes=noisy.codes[places], level=level)
+        noisy = self._with_counted_items(noisy, threshold)
         pools = []
         if 1 in sought.sizes:
-            pool = CandidatePool((level.sets,), level.weights)
-            pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
-        sizes = self._sizes_of_sets
-        if sizes:
-            levels = noisy.levels(recipe, {})
-            most = dict.fromkeys(sizes, recipe.survivors)
-            pool = CandidatePool.of_levels(levels, most, union=True)
-            if len(pool):
-                pool, deviation = counted(noisy, pool, levels, recipe.set_count)
-                pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
-        sets = [of_size for pool in pools for of_size in pool.sets]
+            items = CandidatePool((noisy.level.sets,), noisy.level.weights)
+            pools.append(items.at(_likely(items, threshold, noisy.level.deviation, _REACH)))
+        if self._sizes_of_sets:
+            pools += self._counted_sets(noisy, threshold)
+        sets = tuple(of_size for pool in pools for of_size in pool.sets)
         estimates = [pool.estimates for pool in pools]
-        pool = CandidatePool((*sets,), np.concatenate([np.empty(0), *estimates]))
+        pool = CandidatePool(sets, np.concatenate([np.empty(0), *estimates]))
         if not len(pool):
             return []
         pool = pool.at(pool.best(sought.count))
         return noisy.named(pool, [None] * len(pool), [False] * len(pool))
+
+    def _with_counted_items(self, noisy: NoisyCounts, threshold: int) -> NoisyCounts:
+        """Return the items that may reach the threshold, with their noisy supports as weights."""
+        items = CandidatePool((noisy.level.sets,), noisy.level.weights)
+        items, deviation = self._counted(
+            noisy, items, {1: noisy.level}, self.recipe.item_count, threshold
+        )
+        places = _likely(items, threshold, deviation, _ITEMS_REACH)
+        places = places[np.argsort(-items.estimates[places], kind="stable")]
+        supports = items.estimates[places]
+        level = WeightedItemsets.of_items(supports, deviation, supports)
+        return replace(noisy, codes=noisy.codes[places], level=level)
+
+    def _counted_sets(self, noisy: NoisyCounts, threshold: int) -> list[CandidatePool]:
+        """Return the sets of items that may reach the threshold: one pool, or none."""
+        levels = noisy.levels(self.recipe, {})
+        most = dict.fromkeys(self._sizes_of_sets, self.recipe.survivors)
+        sets = CandidatePool.of_levels(levels, most, union=True)
+        if not len(sets):
+            return []
+        sets, deviation = self._counted(noisy, sets, levels, self.recipe.set_count, threshold)
+        return [sets.at(_likely(sets, threshold, deviation, _REACH))]
+
+    def _counted(
+        self,
+        noisy: NoisyCounts,
+        pool: CandidatePool,
+        levels: WeightedBySize,
+        share: Fraction,
+        threshold: int,
+    ) -> tuple[CandidatePool, float]:
+        """Return a pool with estimates, in units, and σ of the noise in each.
+
+        The estimates make up for the weight that scaling takes from units.
+        """
+        weights, variance, remaining = noisy.weights_by_histogram(
+            pool, self.recipe.histogram, share, threshold
+        )
+        estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
+        return estimated, sqrt(variance) / remaining
 
 
 def _likely(pool: CandidatePool, threshold: int, deviation: float, reach: float) -> Places:

@@ -325,7 +325,7 @@ class Recipe:
 
     @property
     def survivors(self) -> int:
-        """How many of these go on."""
+        """How many candidates of a size go on to the next."""
         return max(1_000, *self.pool)
 
     @property
@@ -457,8 +457,8 @@ _USERS_SHARES = {
 def _shares(percents: Sequence[int], sought: Sought, *, adapts: bool) -> list[Fraction]:
     """Return shares, of which the first is for items.
 
-    percents: the usual shares. adapts: whether that for items of users without a list is 0.8 to 1.3
-    times the usual one, and more where there is more noise.
+    percents: the usual shares. adapts: whether the share for items grows with the noise, from
+    0.8 to 1.3 times the usual one. It does for users without a list of items alone.
     """
     usual, *shares = (Fraction(percent, 100) for percent in percents)
     items = usual

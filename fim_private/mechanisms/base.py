@@ -115,10 +115,10 @@ class Checked:
         if "delta" in vars(self):  # a purely private mechanism's is that of its class
             exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        for name, value in vars(self).items():
-            is_count = name in ("universe_size", "max_rank", "max_itemsets")
-            # None is no number, but a default of some mechanisms.
-            if is_count and value is not getattr(type(self), name, self):
+        for name in vars(self).keys() & {"universe_size", "max_rank", "max_itemsets"}:
+            value = vars(self)[name]
+            has_none_as_default = getattr(type(self), name, 0) is None
+            if value is not None or not has_none_as_default:
                 vars(self)[name] = positive_integer(name, value)
 
     @classmethod

@@ -13,7 +13,7 @@ import numpy as np
 
 from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain
-from fim_private.mechanisms.margins import STEP_SCALE, LargeMargin, TightMargin
+from fim_private.mechanisms.margins import STEP_SCALE, Groups, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import Level, SupportSpectrum
 
@@ -44,10 +44,10 @@ _MISS = 0.05
 
 @dataclass(frozen=True)
 class Prospects:
-    """What a mechanism takes, in units; None where it never succeeds with the confidence asked for.
+    """What a mechanism needs, in units; None if it never succeeds with the confidence asked for.
 
-    support: of one itemset, where no other has any. regret: the mean support lost there, abstaining
-    losing all.
+    support: of one itemset, where no other has any. regret: the mean support lost there; if it
+    abstains, all of it is lost.
     margin: of one itemset over many that are tied. margin_tied: of LEADERS that are tied, over many
     others.
     """
@@ -141,10 +141,10 @@ def _solve(
 ) -> tuple[int | None, float]:
     """Return the least height, in units, that releases the first level, and how probably."""
 
-    def released(height: int, groups: Any = ()) -> float:
+    def released(height: int, **groups: Groups) -> float:
         spectrum = SupportSpectrum(levels(height), universe_size=candidates)
         with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
-            outcomes = mechanism.distribution(spectrum, *groups)
+            outcomes = mechanism.distribution(spectrum, **groups)
         return float(outcomes.probabilities[0])
 
     if isinstance(mechanism, LargeMargin | TightMargin):
@@ -156,10 +156,10 @@ def _solve(
         slope /= STEP_SCALE
     probability = released
     if isinstance(mechanism, TightMargin):
-        roughly = partial(released, groups=[_ROUGH_GROUPS])
+        roughly = partial(released, groups=_ROUGH_GROUPS)
         start = least(roughly, confidence, start, farthest, slope)[0] or farthest
         if mechanism.max_rank > _MANY_RANKS:
-            probability = partial(released, groups=[_TIGHT_GROUPS])
+            probability = partial(released, groups=_TIGHT_GROUPS)
     return least(probability, confidence, start, farthest, slope)
 
 

@@ -62,8 +62,8 @@ class MechanismSpec(NamedTuple):
     spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in
     figures.
     universe, rank_cap, basket_cap: what it must, or may, know.
-    asked_as: the name by which it is asked for, where that is another's, for which it stands in if
-    less is public.
+    asked_as: the mechanism that it stands in for if only the number of items is public; None for
+    one that is asked for by its own name.
     composed: whether it is a run of several steps (`levelwise`), which are planned and audited
     instead of it.
     """

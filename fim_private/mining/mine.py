@@ -24,7 +24,7 @@ from fim_private.mining.given import (
 from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.requests import AllMineOptions, CountOptions, MineOptions
 from fim_private.periods import KINDS
-from fim_private.reading.labels import Item, in_label_order
+from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.memory import limit_memory
 from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
@@ -184,9 +184,14 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
             values["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
         promise = run.promise(scope)
+        if values["group"] is None:
+            scope, values["catalogue"] = _with_list(run, scope)
+            levels: list[tuple[Scope, Universe | None]] = [(scope, None)]
+        else:
+            levels = _levels(run, scope)
         wholes = [
             request_from(values, promise, question, universe, may_look=run.engine.name == LOCAL)
-            for level, universe in _levels(run, scope)
+            for level, universe in levels
             for question in _scopes_of_questions(run, level)
         ]
     segments = 1 if run.reading.parts is None else run.reading.parts.most
@@ -194,11 +199,11 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
     # all of them. Otherwise each level has a plan of its own, and their costs add up.
     are_composed = wholes[0].mechanism.composed
     assert all(request.mechanism.composed == are_composed for request in wholes)
-    levels = 1 if are_composed else wholes[0].target.levels
-    requests = tuple(request.divided_among(segments * levels) for request in wholes)
+    levels_with_budget = 1 if are_composed else wholes[0].target.levels
+    requests = tuple(request.divided_among(segments * levels_with_budget) for request in wholes)
     plans = tuple(map(checked_plan, requests))
-    recorded = wholes[0] if plans[0].look is not None else wholes[0].without_look()
-    spending = Spending("mine", promise, plans[:levels], recorded_request(recorded), segments)
+    recorded = recorded_request(wholes[0], has_look=plans[0].look is not None)
+    spending = Spending("mine", promise, plans[:levels_with_budget], recorded, segments)
     return Prepared(run, requests, plans, spending)
 
 
@@ -259,21 +264,22 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
 _MOST_LEVELS, _MOST_QUESTIONS = 10, 50
 
 
-def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
-    """Return the scope and the public items of each level of groups.
+def _with_list(run: Run, scope: Scope) -> tuple[Scope, Vocabulary | None]:
+    """Return the scope with the public list of items, and the list; None if there is none."""
+    public = public_items(run)
+    if public is None:
+        return scope, None
+    universe, stated = public
+    return replace(scope, catalogue=stated), universe.items
 
-    Without groups there is one level, of items. None stands for what the other options say of all
-    items. Raises ParameterError for options that do not go together.
+
+def _levels(run: Run, scope: Scope) -> list[tuple[Scope, Universe | None]]:
+    """Return the scope and the groups of each level of groups.
+
+    Raises ParameterError for options that do not go together.
     """
     values = run.values
     group = values["group"]
-    if group is None:
-        public = public_items(run)
-        if public is None:
-            return [(scope, None)]
-        universe, stated = public
-        values["catalogue"] = universe.items
-        return [(replace(scope, catalogue=stated), None)]
     columns = (group,) if isinstance(group, str) else (*listed(group),)
     are_names = all(isinstance(column, str) for column in columns)
     if not are_names or not 0 < len({*columns}) == len(columns) <= _MOST_LEVELS:

@@ -9,7 +9,7 @@ needs with what it needed, and with the units, if public.
 import math
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
 from typing import Any
@@ -101,7 +101,7 @@ class Advice:
         came_out: How many itemsets came out.
         before: The support in units with which an itemset came out with 95 % probability, if known.
         need: The support with which it will.
-        likely: Whether an itemset will probably come out.
+        is_enough: Whether so much support is probable, if there are units enough.
     """
 
     changes: Changes
@@ -111,7 +111,12 @@ class Advice:
     came_out: int
     before: int | None
     need: int
-    likely: bool
+    is_enough: bool
+
+    @property
+    def likely(self) -> bool:
+        """Whether an itemset will probably come out: unknown units may be too few."""
+        return self.is_enough and (self.units is not None or self.came_out > 0)
 
     @property
     def call(self) -> str:
@@ -208,11 +213,10 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
             continue
         if units is None or attempted.need <= units:
             possible.append(attempted)
-        if attempted.likely:
+        if attempted.is_enough:
             cheapest, lowest_price = attempted, search.price(attempted.changes)
     if cheapest is not None:
-        # Where nobody knows how many units there are, they may be too few.
-        return replace(cheapest, likely=units is not None or came_out > 0)
+        return cheapest
     return min(possible, key=lambda attempted: attempted.need, default=None)
 
 
@@ -260,10 +264,10 @@ class _Search:
         attempts: the same changes with ascending budgets.
         """
         last = self._attempt(attempts[-1]) if attempts else None
-        if last is None or not last.likely:
+        if last is None or not last.is_enough:
             return last
         # With a larger budget an itemset needs no more.
-        least = bisect_left(attempts, True, hi=len(attempts) - 1, key=self._is_likely)
+        least = bisect_left(attempts, True, hi=len(attempts) - 1, key=self._is_enough)
         return self._attempt(attempts[least])
 
     def _attempt(self, changes: Changes) -> Advice | None:
@@ -279,12 +283,12 @@ class _Search:
         is_same_size = changed.target.sizes == request.target.sizes
         if is_same_size and before is not None and need >= before:
             return None
-        likely = need <= self._enough(changed)
-        return Advice(changes, request, changed, self.units, self.came_out, before, need, likely)
+        is_enough = need <= self._enough(changed)
+        return Advice(changes, request, changed, self.units, self.came_out, before, need, is_enough)
 
-    def _is_likely(self, changes: Changes) -> bool:
+    def _is_enough(self, changes: Changes) -> bool:
         attempted = self._attempt(changes)
-        return attempted is not None and attempted.likely
+        return attempted is not None and attempted.is_enough
 
     def price(self, changes: Changes) -> float:
         """Return what changes of the request give up, in doublings of ε."""

@@ -260,7 +260,7 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     if target.min_support is not None or request.public.max_basket is not None:
         return None
     plan, shop = plan_of(request), Shop.of(units, items, among)
-    found, step = _expected_found(request, plan, shop, among), plan.step("look")
+    found, step = _found_by_plan(request, plan, shop), plan.step("look")
     if found is None or plan.look is None or step is None:
         return found
     left_out = shop.top(target.sizes, target.top).rivals
@@ -269,16 +269,14 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     condition, seen = plan.look.condition, float(left_out[0])
     if isinstance(condition, EnoughItems):
         seen = units * math.exp(-condition.items / items)
-    lead = (seen - condition.needed(units)) * math.sqrt(step.normal)
+    lead = (seen - condition.needed(units)) * math.sqrt(step.normal_mu_squared)
     is_picked = float(_normal(lead))
-    of_picks = _expected_found(plan.look.request, plan.look.plan, shop, among)
+    of_picks = _found_by_plan(plan.look.request, plan.look.plan, shop)
     assert of_picks is not None
     return is_picked * of_picks + (1 - is_picked) * found
 
 
-def _expected_found(
-    request: Request, plan: ReleasePlan, shop: Shop, among: int | None
-) -> float | None:
+def _found_by_plan(request: Request, plan: ReleasePlan, shop: Shop) -> float | None:
     """Return the share that a plan finds of the true top, without a look. See `expected_found`."""
     target = request.target
     half_width = 0
@@ -286,10 +284,10 @@ def _expected_found(
         half_width = plan.half_width(target.most_supports)
     shares = []
     # Levelwise has one selection for all sizes.
-    for sizes, selection in zip(target.groups, cycle(plan.selections), strict=False):
+    for sizes, selection in zip(target.rankings, cycle(plan.selections), strict=False):
         top, run = shop.top(sizes, target.top), selection.run
         if isinstance(run, Levelwise):
-            go_on = _share_of_items(run, shop, top, among or _LISTED_ITEMS)
+            go_on = _share_of_items(run, shop, top)
             shares.append(go_on * _found_by_levels(run, top, half_width))
         elif isinstance(run, TopK) and request.mechanism.name in _PICKED:
             shares.append(_found_by_selections(run, selection, top))
@@ -298,11 +296,9 @@ def _expected_found(
     return sum(shares) / len(shares)
 
 
-def _share_of_items(run: Levelwise, shop: Shop, top: Top, listed: int) -> float:
-    """Return the share of the itemsets sought whose items go on.
-
-    listed: how many items a list has.
-    """
+def _share_of_items(run: Levelwise, shop: Shop, top: Top) -> float:
+    """Return the share of the itemsets sought whose items go on."""
+    listed = shop.among or _LISTED_ITEMS
     most, variance = run.recipe.most_paired, run.budget.variance(run.recipe.items, 1)
     sigma, weight = math.sqrt(variance), _MEAN_WEIGHT / math.sqrt(shop.items)
     # The best of the other items of a list, of which nobody has any, are so many σ above 0.

@@ -10,11 +10,7 @@ from typing import Any, Unpack, overload
 
 from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, SizedUniverse, Universe
 from fim_private.display import JsonObject, Table, item_name
-from fim_private.dp.arguments import (
-    exact_fraction,
-    flag,
-    whole_number,
-)
+from fim_private.dp.arguments import exact_fraction, flag
 from fim_private.dp.cost import Exact, least_in_words
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
@@ -42,13 +38,15 @@ from fim_private.request.request import (
     Request,
     listed,
     parse_sizes,
+    parse_top,
+    parse_union,
     public_number,
     request_of,
 )
 
 _LARGEST_ADVISED = 10  # the largest epsilon that is advised
 _LARGEST_RANK = 10**30  # more ranks than there can be itemsets
-_LARGEST_TOP, _MOST_TOPS = 100_000, 100  # each top is a plan of its own
+_MOST_TOPS = 100  # each top is a plan of its own
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ class PlannedMechanism:
 
 @dataclass(frozen=True, repr=False)
 class Plan(TabularPlan):
-    """What each mechanism takes with these parameters, which are those of plan(), checked, and
-    which one to use.
+    """What each mechanism needs, and which one to use. The fields are the parameters of plan(),
+    checked.
     """
 
     units: int | None
@@ -146,11 +144,10 @@ class Plan(TabularPlan):
         return by_name[key]
 
     def best(self, top: int) -> PlannedMechanism:
-        """Return the figures of the one recommended for that many, one of `tops`: of those that can
-        run that of least.
+        """Return the figures of the mechanism recommended for `top` itemsets, one of `tops`.
 
-        Those come first whose support the units can reach. Of equal ones fewer needs decide, then
-        the order.
+        It is the one that needs least, of those that can run. Those come first whose support the
+        units can reach. Of equal ones fewer needs decide, then the order.
         """
 
         def price(mechanism: PlannedMechanism) -> tuple[bool, bool, float, int]:
@@ -213,9 +210,12 @@ class Plan(TabularPlan):
             neighbors=self.neighbors,
         )
         items = self.typical_basket
-        of_list = items and list_gain(request, units=self.units, user_items=items)
-        of_groups = self.units and group_gain(request, self.units, items or USUAL_ITEMS)
-        return [gain for gain in (of_list, of_groups) if isinstance(gain, Marked)]
+        gains = []
+        if items is not None:
+            gains.append(list_gain(request, units=self.units, user_items=items))
+        if self.units is not None:
+            gains.append(group_gain(request, self.units, items or USUAL_ITEMS))
+        return [gain for gain in gains if gain is not None]
 
     def table(self) -> Table:
         """Return all mechanisms of one itemset, the recommended one first; of many itemsets the
@@ -285,8 +285,8 @@ class Plan(TabularPlan):
         planned = PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
         if missing:
             return planned
-        release = plan_of(self._request(spec, top))
-        match release.selections[0].run:
+        release_plan = plan_of(self._request(spec, top))
+        match release_plan.selections[0].run:
             case Levelwise() as run:
                 level = LevelNeeds.of(run, self.typical_basket or 0, self.confidence)
                 planned = replace(
@@ -297,7 +297,7 @@ class Plan(TabularPlan):
                     step=level.limit,
                 )
             case TopK(mechanism):
-                candidates = release.selections[-1].public.candidates
+                candidates = release_plan.selections[-1].public.candidates
                 needed = prospects(mechanism, self.confidence, candidates)
                 planned = replace(
                     planned, required_support=needed.support, required_margin=needed.margin
@@ -310,7 +310,7 @@ class Plan(TabularPlan):
                     )
         half_width = share = feasible = None
         if self.supports:
-            half_width = release.half_width(release.target.sought)
+            half_width = release_plan.half_width(release_plan.target.sought)
         support = planned.required_support
         if self.units is not None:
             feasible = False
@@ -488,11 +488,7 @@ def plan(
     if user_items is not None and not with_items:
         return plan_customers(user_items, values, _numbers_of(values["top"]))
     sizes = parse_sizes(values["size"])
-    union = flag("union", values["union"])
-    if union and len(sizes) == 1:
-        raise ParameterError(
-            f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
-        )
+    union = parse_union(values["union"], sizes)
     if user_items is not None:
         values["typical_basket"] = user_items
     basket = values["typical_basket"]
@@ -523,14 +519,14 @@ def plan(
     how_to_list = f"{parameter('universe_size')}, how many it has"
     has_list = planned.universe_size is not None
     registry.check_delta(promise.budget.delta, None, listed=has_list, give=how_to_list)
-    assert planned.mechanisms  # raises for what cannot be planned
+    _ = planned.mechanisms  # raises for what cannot be planned
     return planned
 
 
 def _numbers_of(top: object) -> int | tuple[int, ...]:
     """Return the number of itemsets that is planned for or, of several, all in ascending order."""
     numbers = [*islice(listed(top), _MOST_TOPS + 1)]
-    tops = {whole_number("top", number, least=1, most=_LARGEST_TOP) for number in numbers}
+    tops = set(map(parse_top, numbers))
     if not 0 < len(numbers) <= _MOST_TOPS:
         raise ParameterError(
             f"{parameter('top')} must hold at least one number, and at most {_MOST_TOPS}"

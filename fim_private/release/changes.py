@@ -378,12 +378,12 @@ def changes(
     Raises ParameterError where the two do not count the same, and DataError for a file that is no
     release.
     """
-    everything = compared(_opened("before", before), _opened("after", after))
+    everything = all_changes(_opened("before", before), _opened("after", after))
     reported = [change for change in everything if keep_all or change.clear]
     return replace(everything, changes=reported, keep_all=keep_all)
 
 
-def compared(before: Release, after: Release) -> Changes:
+def all_changes(before: Release, after: Release) -> Changes:
     """Return how each itemset changed that either release lists, if both count its size.
 
     It is the one test of change: `changes` and the pages of several releases show what it finds.
@@ -392,12 +392,15 @@ def compared(before: Release, after: Release) -> Changes:
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
     earlier, later = (
-        {key: _Estimate.of(release, itemset) for key, itemset in counted(release, common).items()}
+        {
+            key: _Estimate.of(release, itemset)
+            for key, itemset in itemsets_with_share(release, common).items()
+        }
         for release in (before, after)
     )
     uncorrected = []
     pairs = []
-    for key, items in (listed(after) | listed(before)).items():
+    for key, items in (named_itemsets(after) | named_itemsets(before)).items():
         first, second = earlier.get(key), later.get(key)
         if first and second:
             pairs.append((first, second))
@@ -565,7 +568,7 @@ def _delta_of_ledger(release: Release) -> Fraction | None:
     return release.charged.spent.delta
 
 
-def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
+def itemsets_with_share(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
     """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
     return {
         frozenset(itemset.items): itemset.by_itself
@@ -576,7 +579,7 @@ def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], I
     }
 
 
-def listed(release: Release) -> dict[frozenset[Item], Items]:
+def named_itemsets(release: Release) -> dict[frozenset[Item], Items]:
     """Return the named itemsets of a release, in its order, without parts and known itemsets."""
     return {
         frozenset(itemset.items): itemset.items

@@ -105,7 +105,7 @@ class Published(Tabular):
         """The release of each segment or period, under its name; or of all, under no name."""
 
     @property
-    def part(self) -> str:
+    def kind_of_part(self) -> str:
         """What each of several releases is of: a "segment", a "period", an "item" or a "level"."""
         first, *_ = self.by_segment.values()
         if first.scope.with_each:
@@ -180,7 +180,7 @@ class Published(Tabular):
         table = pa.table(arrays).add_column(1, "itemsets", pa.array(lists, pa.list_(item_type)))
         if "" in self.by_segment:
             return table
-        return table.add_column(0, self.part, pa.array(names, pa.string()))
+        return table.add_column(0, self.kind_of_part, pa.array(names, pa.string()))
 
     def to_polars(self) -> Frame:
         """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
@@ -238,7 +238,7 @@ class Published(Tabular):
             name: rules.at(range(len(rules))[:most]).frame()
             for name, rules in rules_by_segment(self, choice).items()
         }
-        return joined(frames, self.part)
+        return joined(frames, self.kind_of_part)
 
     def to_svg(self, rules: AnyRules = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

@@ -117,7 +117,7 @@ def rows_by_segment(sheets: Mapping[str, _Sheet], kind: str = "segment") -> Rows
 
 # A sheet of Excel has no more rows, and its numbers no more digits.
 _SHEET_ROWS, _SHEET_DIGITS = 1_048_576, 15
-# Of every workbook, so that the same release is always the same file.
+# The date in every workbook: the same release is then always the same file.
 _WRITTEN_AT = datetime.datetime(2000, 1, 1)
 
 

@@ -63,8 +63,8 @@ def _shortened(items: Sequence[object], room: float) -> list[str]:
     for done, wide in enumerate(sorted(map(width, names))):
         share = min(wide, room / (len(names) - done))
         room -= share
-    # That of the longest name: those that leave room to it are shorter.
-    # One in quotes still ends with one.
+    # `share` is now that of the longest name: those that leave room to it are shorter.
+    # A name in quotes keeps its closing quote.
     ends = {True: f'{_CUT}"', False: _CUT}
     return [cut(name, share + 1e-9, ends[name.startswith('"')]) for name in names]
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -165,7 +164,6 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
 # (two normals), this number is in one of several slices, and the bounds are those of all of them
 # together.
 
-CONFIDENCE = Fraction(95, 100)
 # A normal value is within so many σ with 95 % probability.
 _Z = 1.959963984540054
 # A count is large against its noise if it is this many σ.

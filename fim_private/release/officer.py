@@ -117,8 +117,8 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
 
 
 def facts_of_several(releases: Mapping[str, AnyRelease]) -> list[tuple[str, Sentences]]:
-    """Return headings with the facts of releases under each: once if they are the same in all, else
-    those of each release behind its name.
+    """Return headings with the facts of releases under each: once if all releases have the same,
+    else once for each release, after its name.
     """
     by_name = {name: vars(facts_of(release)) for name, release in releases.items()}
     sections = []
@@ -134,8 +134,7 @@ def facts_of_several(releases: Mapping[str, AnyRelease]) -> list[tuple[str, Sent
 
 def _unit(release: AnyRelease) -> Iterator[str]:
     scope, unit = release.scope, release.privacy_unit
-    whom = words.protected(unit, release.missing_user, scope.per)
-    yield f"One {whom}."
+    yield f"One {words.protected(release)}."
     if scope.unit_columns:
         columns = " and ".join(repr(printable(column)) for column in scope.unit_columns)
         who = "user is a customer, and"

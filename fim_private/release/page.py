@@ -16,11 +16,11 @@ from fim_private.options.requests import RuleLimits
 from fim_private.release.changes import (
     Change,
     Changes,
+    all_changes,
     check_alike,
     check_has_shares,
-    compared,
-    counted,
-    listed,
+    itemsets_with_share,
+    named_itemsets,
     spent_by_all,
 )
 from fim_private.release.chart import BarChart
@@ -96,12 +96,13 @@ def page(
     whole, releases = release.whole, release.by_segment
     segments, finer = [], None
     for number, (name, segment) in enumerate(releases.items(), 1):
-        segments.append(_Segment(segment, (rules or {}).get(name), number * bool(name), finer))
-        if release.part == "level":
+        rules_of_segment = None if rules is None else rules.get(name)
+        segments.append(_Segment(segment, rules_of_segment, number if name else 0, finer))
+        if release.kind_of_part == "level":
             finer = segment
     trend = None
     have_shares = all(segment.has_shares for segment in releases.values())
-    if release.part == "period" and len(releases) > 1 and have_shares:
+    if release.kind_of_part == "period" and len(releases) > 1 and have_shares:
         moved = _trend_of(releases)
         trend = moved if moved.lines else None
     default_title = "What is bought"
@@ -237,12 +238,16 @@ class _Segment:
     @property
     def heading(self) -> str:
         """The name of the segment; empty for a release of everything."""
-        return self.release.heading * bool(self.number)
+        if not self.number:
+            return ""
+        return self.release.heading
 
     @property
     def place(self) -> str:
         """The end of the ids of its elements, which makes them unique."""
-        return f"-{self.number}" * bool(self.number)
+        if not self.number:
+            return ""
+        return f"-{self.number}"
 
     @cached_property
     def findings(self) -> Sequence[_Finding]:
@@ -406,7 +411,7 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
         check_has_shares(printable(name), release)
     for earlier, later in pairwise(ordered):
         check_alike(earlier, later)
-    changes = replace(compared(ordered[0], ordered[-1]), names=(names[0], names[-1]))
+    changes = replace(all_changes(ordered[0], ordered[-1]), names=(names[0], names[-1]))
     return _Trend(changes, _lines(ordered, changes))
 
 
@@ -417,10 +422,10 @@ def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     sizes = {size for release in releases for size in release.sizes}
     tables = []
     for place, release in enumerate(releases):
-        items_of |= listed(release)
+        items_of |= named_itemsets(release)
         x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
         table = {}
-        for key, itemset in counted(release, sizes).items():
+        for key, itemset in itemsets_with_share(release, sizes).items():
             low, high = release.share_interval_of(itemset) or (0.0, 1.0)
             table[key] = _Point(x, release.share_of(itemset) or 0.0, low, high)
         tables.append(table)

@@ -51,8 +51,7 @@ _ALIKE = {
 
 @dataclass(frozen=True, repr=False)
 class Release(Published):
-    """What leaves: the itemsets, and the guarantee they were released under; a sequence of the
-    itemsets.
+    """A release: its itemsets, as a sequence, and its guarantee.
 
     It has len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release. One that
     abstained is empty, and so is false; it has spent its budget all the same.
@@ -60,7 +59,8 @@ class Release(Published):
     docs/json.md explains what is in its JSON; None, or empty, where that has no key. Besides:
     sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it
     follows from, if any.
-    parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that
+    parts: every subset of the itemsets that is not one of them, if rules were asked for
+        (with_parts). known: itemsets that
         were known, and are in neither. scope: what counted, and what an item is.
     missing_user: the rule for rows without a user. "own-unit" makes each such basket a unit, "drop"
         leaves it out; None if there was no rule.
@@ -182,7 +182,7 @@ class Release(Published):
 
     @property
     def rho(self) -> Exact | None:
-        """The rho spent, where asked so."""
+        """The ρ spent, if the budget was given as ρ."""
         return None if self.zcdp is None else self.zcdp.rho
 
     @property
@@ -204,7 +204,7 @@ class Release(Published):
     def heading(self) -> str:
         """What stands above it, of several: the column and the segment, period, item or level."""
         before = {"item": "With ", "level": "By ", "segment": f"{self.scope.by} "}
-        return printable(f"{before.get(self.part, '')}{self.scope.part or ''}")
+        return printable(f"{before.get(self.kind_of_part, '')}{self.scope.part or ''}")
 
     # The forms below must not depend on what came out, so these two say what was asked for.
     @property
@@ -309,7 +309,7 @@ class Release(Published):
     @property
     def protected(self) -> str:
         """What the guarantee protects, in words."""
-        whom = words.protected(self.privacy_unit, self.missing_user)
+        whom = words.protected(self)
         return f"{whom}, {words.SAME_ITEMS}" if self.scope.items_are_public else whom
 
     @property
@@ -473,7 +473,7 @@ class Release(Published):
         sentences = [*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit)]
         if self.counts_for_rules:
             sentences.append(words.counted_for_rules("users"))
-        if self.scope.period is not None and not self.itemsets and self.mechanism != words.GIVEN:
+        if self.scope.period is not None and self.abstained and self.mechanism != words.GIVEN:
             sentences.append("A period without baskets gives the same, and costs as much.")
         return tuple(sentences)
 

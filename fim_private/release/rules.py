@@ -21,7 +21,6 @@ from fim_private.release.chart import TITLE, Bar, BarChart, legend_of
 from fim_private.release.forms import Rows, item_columns, rows_of
 from fim_private.release.labels import named, width
 from fim_private.release.metrics import (
-    CONFIDENCE,
     METRICS,
     JointNoise,
     Marks,
@@ -33,7 +32,7 @@ from fim_private.release.metrics import (
 )
 from fim_private.release.plane import NAMED, plane_of
 from fim_private.request.itemsets import Items, Itemset, folded_items, items_asked
-from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.request.supports import CONFIDENCE, SupportNoise, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -59,7 +59,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         "with_items" or "group".
         """
         scope, options = self.releases[0].scope, {"item": "with_items", "level": "group"}
-        return options.get(self.part) or scope.by or scope.time or ""
+        return options.get(self.kind_of_part) or scope.by or scope.time or ""
 
     @property
     def max_segments(self) -> int:
@@ -110,7 +110,10 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         names = ", ".join(self)
         # A unit counts in so many of them, and a user for good in all periods.
         counting = self.releases[: self.max_segments]
-        if self.part == "period" and self.privacy_unit == "user":
+        if self.kind_of_part == "period" and self.privacy_unit == "user":
+            counting = self.releases
+        # Levels of groups share the steps of one plan of levelwise, or have a plan each.
+        if self.kind_of_part == "level" and first.mechanism != "levelwise":
             counting = self.releases
         scopes = {
             "item": replace(first.scope, with_items=()),
@@ -120,9 +123,11 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         }
         return replace(
             first,
-            scope=scopes[self.part],
+            scope=scopes[self.kind_of_part],
+            top=max(release.top for release in self.releases),
             cost=self.cost,
             zcdp=self.zcdp,
+            abstained=any(release.abstained for release in self.releases),
             adds_up=added_up(release.adds_up for release in counting),
             charged=self.charged,
             shares=first.shares if same_shares else (),
@@ -143,9 +148,9 @@ class SegmentedRelease(Published, Mapping[str, Release]):
     def title(self) -> str:
         """What was released, in words."""
         itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
-        parts = words.number_of(len(self), self.part)
+        parts = words.number_of(len(self), self.kind_of_part)
         titles = {"item": f"{itemsets} with {parts}", "level": f"{itemsets} of {parts} of groups"}
-        return titles.get(self.part, f"{itemsets} in {parts} of {printable(self.by)}")
+        return titles.get(self.kind_of_part, f"{itemsets} in {parts} of {printable(self.by)}")
 
     def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values (docs/json.md): what holds for all, and each release as its own
@@ -157,7 +162,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         """Return the rows of Release.sheet_rows of all segments, with the segment in a first
         column.
         """
-        return forms.rows_by_segment(self, self.part)
+        return forms.rows_by_segment(self, self.kind_of_part)
 
     def to_markdown(self, rules: RulesBySegment | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
@@ -179,7 +184,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
             name: release.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed)
             for name, release in self.items()
         }
-        return forms.joined(frames, self.part)
+        return forms.joined(frames, self.kind_of_part)
 
     def plot(self, *, kind: str = FigureKind.SUPPORTS, relative: bool = True) -> list[forms.Axes]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
@@ -197,10 +202,10 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         notes = nothing[:_FEW_SEGMENTS]
         if nothing[_FEW_SEGMENTS:]:
             more = len(nothing) - _FEW_SEGMENTS
-            notes.append(f"and {more:,} more {self.part}s without itemsets")
+            notes.append(f"and {more:,} more {self.kind_of_part}s without itemsets")
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
-        all_of_one = f"release[{self.part}]"
-        return Table(self.title, (self.part, *columns), rows, notes, all_of_one, (0, 1))
+        all_of_one = f"release[{self.kind_of_part}]"
+        return Table(self.title, (self.kind_of_part, *columns), rows, notes, all_of_one, (0, 1))

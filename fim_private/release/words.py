@@ -111,19 +111,15 @@ def percent(share: float, decimals: int) -> str:
 SAME_ITEMS = "among data with the same list of items"
 
 
-def protected(unit: str, missing_user: str | None, per: str | None = None) -> str:
-    """Return the unit that is protected, in words.
-
-    per: the kind of period that is a unit of its own for each user, if any.
-    """
-    if unit == "basket":
+def protected(release: AnyRelease) -> str:
+    """Return the unit that a release protects, or a vote, in words."""
+    if release.privacy_unit == "basket":
         return "basket"
-    if per is None:
-        protected_unit = f"{unit} (all their baskets)"
-    else:
-        kind = in_words(per)
-        protected_unit = f"{unit}'s {kind} (all their baskets of that {kind})"
-    if missing_user == MissingUser.OWN_UNIT:
+    protected_unit = "user (all their baskets)"
+    if release.scope.per is not None:
+        kind = in_words(release.scope.per)
+        protected_unit = f"user's {kind} (all their baskets of that {kind})"
+    if release.missing_user == MissingUser.OWN_UNIT:
         protected_unit += " or basket without a user"
     return protected_unit
 
@@ -156,7 +152,7 @@ def changed(neighbors: str, release: AnyRelease) -> str:
     basket".
     """
     scope = release.scope
-    whom = protected(release.privacy_unit, release.missing_user, scope.per)
+    whom = protected(release)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
         change = f"replacing any one {whom} by any other{_alike(release.where, scope)}"

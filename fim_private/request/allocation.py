@@ -115,7 +115,7 @@ def plan_of(request: Request) -> ReleasePlan:
         if look is None:
             request = request.without_look()
         return replace(_by_gaussian_composition(request), look=look)
-    public = [request.selection_of(sizes) for sizes in request.target.groups]
+    public = [request.public_parameters(sizes) for sizes in request.target.rankings]
     if request.look_share:
         return _picks_by_gaussian_composition(request, public)
     if request.budget.rho is not None:
@@ -220,9 +220,9 @@ def _plan_of_runs(
     target, universe = request.target, request.counted_universe
     share = request.search_share / len(runs)
     selections, steps = [], []
-    for facts, run in zip(public, runs, strict=True):
-        selections.append(Selection(run, facts, universe))
-        steps.append(Step("selection", facts.sizes, share, choices=run.choices))
+    for parameters, run in zip(public, runs, strict=True):
+        selections.append(Selection(run, parameters, universe))
+        steps.append(Step("selection", parameters.sizes, share, choices=run.choices))
     steps = _steps_of_look(request) + steps
     steps += _extra_steps(target.sizes, request.supports_share, request.count_share)
     return ReleasePlan(
@@ -256,12 +256,12 @@ def _by_basic_composition(request: Request, public: Sequence[PublicParameters]) 
     selection_epsilon = epsilon * request.search_share / number
     runs = [
         TopK.by_basic_composition(
-            partial(registry.build, request.mechanism, public=facts),
-            facts.top,
+            partial(registry.build, request.mechanism, public=parameters),
+            parameters.top,
             selection_epsilon,
             delta,
         )
-        for facts in public
+        for parameters in public
     ]
     deltas = {"supports": supports_delta}
     if any(run.mechanism.cost.delta for run in runs):
@@ -314,12 +314,12 @@ def _by_zcdp_composition(request: Request, public: Sequence[PublicParameters]) -
         )
     runs = [
         TopK.by_zcdp_composition(
-            partial(registry.build, request.mechanism, public=facts),
-            facts.top,
+            partial(registry.build, request.mechanism, public=parameters),
+            parameters.top,
             selection_rho,
             names_delta / number,
         )
-        for facts in public
+        for parameters in public
     ]
     return _plan_of_runs(
         request,
@@ -338,7 +338,7 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     One run of levelwise is for all sizes.
     """
     target, universe = request.target, request.counted_universe
-    public = request.selection_of(target.sizes)
+    public = request.public_parameters(target.sizes)
     sought = Sought(
         sizes=tuple(size - len(target.known.required) for size in target.sizes),
         count=target.top,
@@ -439,13 +439,14 @@ def _look(request: Request) -> Look | None:
         plan = plan_of(request)
     except ParameterError:  # some step is out of range
         return None
-    [selection], [run] = plan.selections, plan.top_k_runs
+    [selection], [run], look_step = plan.selections, plan.top_k_runs, plan.step("look")
+    assert look_step is not None
     candidates = selection.public.candidates
     if candidates is not None and candidates <= run.count:  # no itemset is left out
         return None
     if request.counted_universe.is_listed and request.target.sizes == (1,):
         return Look(EnoughItems(run.count, _SHARE_WITH_AS_MANY), request, plan)
-    return Look(_enough_support(request, run, candidates, plan.steps[0]), request, plan)
+    return Look(_enough_support(request, run, candidates, look_step), request, plan)
 
 
 def _enough_support(
@@ -471,7 +472,7 @@ def _enough_support(
     threshold = _threshold_of(request)
     most = threshold.ample * (run.count / _USUAL_COUNT) ** threshold.growth * likely
     least = most / (1 + threshold.most_lenient)
-    leniency = threshold.per_noise / math.sqrt(look.normal)
+    leniency = threshold.per_noise / math.sqrt(look.normal_mu_squared)
     return EnoughSupport(math.ceil(most), math.ceil(least), math.ceil(leniency))
 
 
@@ -494,10 +495,10 @@ def _picks_by_gaussian_composition(
         request = request.without_count_step()
     names_delta = _names_delta(request)
     mu_squared = request.budget.mu_squared_for_steps(names_delta)
-    [facts] = public
+    [parameters] = public
     run = TopK.by_gaussian_composition(
-        partial(registry.build, request.mechanism, public=facts),
-        facts.top,
+        partial(registry.build, request.mechanism, public=parameters),
+        parameters.top,
         mu_squared * request.search_share,
         mu_squared * request.supports_share,
         names_delta,

@@ -22,12 +22,19 @@ from fim_private.request.groups import Promise, PublicFacts, Target
 AUTO = "auto"
 # Where the number of users is not stated, up to so many of their itemsets are selected one by one.
 _FEW = {"items": 5, "together": 5, "pairs": 2}
-# Where it is, k itemsets are if users times ε reach this times k^1.25: without a list of items, and
-# with one, and at most 20. Selections miss nearly all below that, and a little less than
-# levelwise above it.
+# If it is stated, up to 20 itemsets are selected one by one: k of them if users · ε is at least
+# this times k^1.25. By kind, and by whether items are listed. Selections miss nearly all below
+# that, and a little less than levelwise above it.
 # Source: measured with 500 to 10,000 users of five shops (benchmarks/utility/small_shops.py;
 # docs/benchmarks.md has three of them).
-_USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)}
+_USERS_NEEDED = {
+    ("items", False): 100,
+    ("items", True): 400,
+    ("together", False): 100,
+    ("together", True): 50,
+    ("pairs", False): 400,
+    ("pairs", True): 400,
+}
 _GROWTH = 1.25
 _MOST_SELECTED = 20
 # Otherwise a look at the data decides, if at most this many itemsets of at most so many items are
@@ -64,7 +71,12 @@ class Choice:
 
 
 def automatic_choice(
-    target: Target, public: PublicFacts, promise: Promise, *, uses_named: str | None
+    target: Target,
+    public: PublicFacts,
+    promise: Promise,
+    *,
+    uses_named: str | None,
+    may_look: bool,
 ) -> Choice:
     """Return the mechanism that "auto" stands for.
 
@@ -74,6 +86,7 @@ def automatic_choice(
         promise: Who is protected, under which relation and budget.
         uses_named: What levelwise makes of public items or itemsets that a caller named, which no
             other mechanism uses; None if none were named.
+        may_look: Whether there may be a look at the data at all.
     """
     spends_delta = promise.budget.delta > 0
     if not spends_delta:
@@ -99,11 +112,10 @@ def automatic_choice(
             "limited-domain", f"levelwise finds itemsets of up to {LARGEST_SIZE} items only"
         )
     needs_no_list = "" if public.lists_items else " and needs no product list"
-    return Choice(
-        "levelwise",
-        f"it finds many itemsets with the least noise{needs_no_list}",
-        picks=_picks_after_look(picks, target, public, promise),
-    )
+    reason = f"it finds many itemsets with the least noise{needs_no_list}"
+    if may_look and _is_look_worth_it(target, public, promise):
+        return Choice("levelwise", reason, picks=_picks_after_look(picks, target, public))
+    return Choice("levelwise", reason)
 
 
 def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> Choice:
@@ -122,27 +134,30 @@ def _for_one_itemset(target: Target, public: PublicFacts, promise: Promise) -> C
     )
 
 
-def _picks_after_look(
-    name: str, target: Target, public: PublicFacts, promise: Promise
-) -> str | None:
-    """Return the mechanism that picks, if a look at the data is worth its share.
+def _is_look_worth_it(target: Target, public: PublicFacts, promise: Promise) -> bool:
+    """Tell whether a look at the data is worth its share.
 
     Source: measured (docs/benchmarks.md).
     """
     kind = kind_of(target.sizes, union=target.union)
     most = _MOST_LISTED_LOOKED_FOR if public.lists_items and kind == "items" else _MOST_LOOKED_FOR
-    is_worth_it = (
+    return (
         promise.by_user
         and target.min_support is None
         and not target.rules
         and target.levels == 1
-        and len(target.groups) == 1
+        and len(target.rankings) == 1
         and target.sought <= most
         and kind != "larger"
         and target.sizes[-1] <= _LARGEST_LOOKED_FOR
     )
-    if not is_worth_it:
-        return None
+
+
+def _picks_after_look(name: str, target: Target, public: PublicFacts) -> str:
+    """Return the mechanism that picks if a look at the data says that it finds more.
+
+    name: the one that picks a few itemsets of users without a look.
+    """
     if target.sizes[-1] > _LARGEST_COUNTED_WHOLE and not _has_few_candidates(target, public):
         return "limited-domain"
     return name
@@ -167,10 +182,10 @@ def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> 
         return False
     sought = target.sought
     if promise.neighbors == Neighbors.REPLACE_ONE:
-        sought *= 2
+        sought *= 2  # the odds of a choice count half
     if sought <= _FEW[kind]:
         return True
     if public.units is None or sought > _MOST_SELECTED:
         return False
-    needed = _USERS_NEEDED[kind][public.lists_items] * sought**_GROWTH
+    needed = _USERS_NEEDED[kind, public.lists_items] * sought**_GROWTH
     return bool(public.units * promise.budget.loss >= needed)

@@ -71,7 +71,7 @@ class Target:
         return self.top if self.union else self.top * len(self.sizes)
 
     @property
-    def groups(self) -> list[tuple[int, ...]]:
+    def rankings(self) -> list[tuple[int, ...]]:
         """The sizes of the itemsets that are ranked together, for each ranking."""
         return [self.sizes] if self.union else [(size,) for size in self.sizes]
 

@@ -1,4 +1,4 @@
-"""Itemsets that leave, and itemsets that are public before they are counted."""
+"""Itemsets that are released, and itemsets that are public before they are counted."""
 
 from __future__ import annotations
 
@@ -256,7 +256,6 @@ class Listed:
             return f"Items were listed publicly: {listing} of {number}."
         source = "a table" if self.source is None else printable(self.source)
         if self.group is not None:
-            source = "a table" if self.source is None else printable(self.source)
             return (
                 f"Items count as their groups, by a public list ({source}, column "
                 f"{printable(self.group)!r}): {number.replace('item', 'group')}. Items without one "

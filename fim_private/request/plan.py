@@ -66,12 +66,12 @@ def noise_of(step: Step, count: int, *, joint: bool = False) -> SupportNoise:
     # Without δ, a share of ε buys Laplace noise, which is never joint.
     allows_normal = step.epsilon is None or bool(step.delta)
     if joint and allows_normal:
-        return SupportNoise.with_units(step.normal, count)
+        return SupportNoise.with_units(step.normal_mu_squared, count)
     if step.epsilon is not None:
         return SupportNoise.for_budget(Fraction(step.epsilon), Fraction(step.delta or 0), count)
     if step.rho is not None:
         return SupportNoise.for_rho(Fraction(step.rho), count)
-    return SupportNoise.for_mu_squared(step.normal, count)
+    return SupportNoise.for_mu_squared(step.normal_mu_squared, count)
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class ReleasePlan:
         return next((step for step in self.steps if step.purpose == purpose), None)
 
     @property
-    def supports(self) -> Step | None:
+    def supports_step(self) -> Step | None:
         """The step for the supports of one question at one level; None if none are released."""
         step = self.step("supports")
         if step is None:
@@ -248,7 +248,7 @@ class ReleasePlan:
 
     def noise(self, count: int) -> SupportNoise | None:
         """Return the noise on each of `count` supports, >= 1; None if none are released."""
-        step = self.supports
+        step = self.supports_step
         return None if step is None else noise_of(step, count, joint=self.joint_noise)
 
     def half_width(self, count: int) -> int:
@@ -292,7 +292,10 @@ class ReleasePlan:
     def shortfall(self) -> int | None:
         """The largest shortfall of its selections; None if one of them has none."""
         count = len(self.selections)
-        shortfalls = [selection.shortfall(count) for selection in self.selections]
-        if not shortfalls or None in shortfalls:
-            return None
-        return max(filter(None, shortfalls), default=0)
+        largest = None
+        for selection in self.selections:
+            shortfall = selection.shortfall(count)
+            if shortfall is None:
+                return None
+            largest = max(largest or 0, shortfall)
+        return largest

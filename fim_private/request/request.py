@@ -69,8 +69,8 @@ class Request:
         count_share: The share for a noisy number of units; 0 if no step is spent on it.
         look_share: The share for a look at the data that settles the mechanism; 0 if there is none.
         picks: The mechanism that this look may choose instead of `mechanism`.
-        may_look: Whether there may be a look at all. Elsewhere than on this machine it would count
-            many itemsets that levelwise leaves out.
+        may_look: Whether there may be a look at all: not in periods or segments, and on this
+            machine only, since elsewhere it would count many itemsets that levelwise leaves out.
         scope: Which purchases count.
         options: The options that it was made from, to make another from some of them.
     """
@@ -178,7 +178,7 @@ class Request:
         )
         return replace(self, promise=replace(self.promise, budget=share))
 
-    def selection_of(self, sizes: tuple[int, ...]) -> PublicParameters:
+    def public_parameters(self, sizes: tuple[int, ...]) -> PublicParameters:
         """Return what is public of a selection among itemsets of these sizes.
 
         Raises ParameterError for a catalogue with too few items.
@@ -236,6 +236,9 @@ def request_from(
         universe: What the options say of all items, where that was read before.
         may_look: Whether a look at the data may settle the mechanism.
     """
+    # In periods somebody may be several units, and picks do not say what they cost then. All
+    # segments have the same mechanism.
+    may_look = may_look and scope.time is None and scope.by is None
     questions, levels = (max(len(asked), 1) for asked in (scope.with_each, scope.groups))
     target = replace(_target_of(values), questions=questions, levels=levels)
     if universe is None:
@@ -257,7 +260,7 @@ def request_from(
             uses_named = "it makes use of the known itemsets"
         elif scope.with_items:
             uses_named = "it finds what goes with an item that you name"
-        choice = automatic_choice(target, public, promise, uses_named=uses_named)
+        choice = automatic_choice(target, public, promise, uses_named=uses_named, may_look=may_look)
     else:
         choice = Choice(name)
     spec = registry.spec_named(choice.name)
@@ -268,11 +271,22 @@ def request_from(
         top = _usual_top(target, universe, choice, spec, required=len(scope.with_items))
         target = replace(target, top=top)
     options = {name: values[name] for name in RequestOptions.__annotations__}
-    request = Request(target, public, promise, spec, choice.reason, scope=scope, options=options)
+    request = Request(
+        target,
+        public,
+        promise,
+        spec,
+        choice.reason,
+        may_look=may_look,
+        scope=scope,
+        options=options,
+    )
     request = replace(request, supports_share=_supports_share(request, choice))
     request = replace(request, count_share=_count_share(request))
     _check_supports(request)
-    return _with_look(replace(request, may_look=may_look), choice)
+    if choice.picks is None or request.search_share <= LOOK_SHARE:
+        return request
+    return replace(request, look_share=LOOK_SHARE, picks=choice.picks)
 
 
 def _target_of(values: OptionValues) -> Target:
@@ -286,24 +300,19 @@ def _target_of(values: OptionValues) -> Target:
             raise ParameterError(
                 f"{parameter(name)} needs {parameter('supports')}: do not leave them out"
             )
-    union, keep_all, count, rules = (
-        flag(name, values[name]) for name in ("union", "keep_all", "count", "rules")
-    )
+    keep_all, count, rules = (flag(name, values[name]) for name in ("keep_all", "count", "rules"))
     if rules and sizes[-1] == 1:
         raise ParameterError(
             f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}"
         )
-    if union and len(sizes) == 1:
-        raise ParameterError(
-            f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
-        )
+    union = parse_union(values["union"], sizes)
     least = None if values["min_support"] is None else MinSupport.of(values["min_support"])
     if least is not None:
         # One threshold for all sizes: of noisy supports, or of their shares of the units.
         union, count = len(sizes) > 1, count or least.share is not None
     top = defaults.TOP
     if values["top"] is not None:
-        top = whole_number("top", values["top"], least=1, most=_LARGEST_TOP)
+        top = parse_top(values["top"])
     return Target(sizes, top, union, least, rules=rules, keep_all=keep_all, count=count or rules)
 
 
@@ -321,7 +330,7 @@ def _usual_top(
     if isinstance(universe, UnknownUniverse):
         return target.top
     possible = max(
-        sum(universe.candidates(size - required) for size in sizes) for sizes in target.groups
+        sum(universe.candidates(size - required) for size in sizes) for sizes in target.rankings
     )
     return min(target.top, possible)
 
@@ -341,16 +350,6 @@ def _check_supports(request: Request) -> None:
             f"{parameter('rules')} of these itemsets need supports of more than "
             f"{_MOST_SUPPORTS:,} subsets; lower {parameter('top')} or {parameter('size')}"
         )
-
-
-def _with_look(request: Request, choice: Choice) -> Request:
-    """Return the request with a look at the data, if that may settle the mechanism."""
-    # In periods somebody may be several units, and picks do not say what they cost then. All
-    # segments have the same mechanism.
-    may_look = request.may_look and request.scope.time is None and request.scope.by is None
-    if choice.picks is None or not may_look or request.search_share <= LOOK_SHARE:
-        return request
-    return replace(request, look_share=LOOK_SHARE, picks=choice.picks)
 
 
 def _supports_share(request: Request, choice: Choice) -> Fraction:
@@ -424,6 +423,21 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
             f"not {shown(size)}"
         )
     return sizes
+
+
+def parse_union(union: bool, sizes: Sequence[int]) -> bool:
+    """Return whether all sizes are ranked together. Raises ParameterError if there is only one."""
+    is_union = flag("union", union)
+    if is_union and len(sizes) == 1:
+        raise ParameterError(
+            f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
+        )
+    return is_union
+
+
+def parse_top(top: int) -> int:
+    """Return how many itemsets are sought. Raises ParameterError unless it is 1 to 100,000."""
+    return whole_number("top", top, least=1, most=_LARGEST_TOP)
 
 
 def listed(values: Any) -> Iterable[Any]:
@@ -574,10 +588,12 @@ def _required_codes(items: Sequence[Item], code_of: Mapping[Item, int]) -> tuple
 # -------------------- what a ledger records
 
 
-def recorded_request(request: Request) -> dict[str, object]:
+def recorded_request(request: Request, *, has_look: bool) -> dict[str, object]:
     """Return what a ledger records of a request: no names of files, columns or items.
 
     The relation, ε and δ are recorded with the charge itself.
+
+    has_look: whether a look at the data settles the mechanism.
     """
     target, public, universe = request.target, request.public, request.public.universe
     least = target.min_support
@@ -592,7 +608,7 @@ def recorded_request(request: Request) -> dict[str, object]:
         "max_basket": public.max_basket,
         "max_baskets": public.max_baskets,
         "units": public.units,
-        "mechanism": request.mechanism.name if request.picks is None else AUTO,
+        "mechanism": AUTO if has_look else request.mechanism.name,
         "supports_share": request.supports_share,
         "count_share": request.count_share,
         "rho": request.budget.rho,

@@ -174,7 +174,7 @@ class SupportNoise:
         return self.count / (2 * self.parameter)
 
     @property
-    def steps(self) -> int:
+    def per_unit(self) -> int:
         """How many steps of noisy supports are a unit: 2 for two normals, which come in halves."""
         return 1 if self.of_units is None else 2
 
@@ -203,7 +203,7 @@ class SupportNoise:
         """Return a w >= 0, in units: |noise value| <= w with at least this probability, above 0, at
         most 1 - 1e-6.
         """
-        return -(-self.reach(confidence) // self.steps)
+        return -(-self.reach(confidence) // self.per_unit)
 
     def reach(self, confidence: Fraction) -> int:
         """Return such a w in steps of noisy supports: halves with joint noise, otherwise units."""
@@ -364,7 +364,7 @@ class NoisySupports(NamedTuple):
 
 
 def consistent(
-    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], reach: int, steps: int = 1
+    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], reach: int, per_unit: int = 1
 ) -> NoisySupports:
     """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B:
     post-processing.
@@ -382,13 +382,15 @@ def consistent(
         itemsets: (k,) sets of items, all different.
         noisy: (k,) integers, in units or in halves.
         reach: The half width w of their noise, >= 0, in the same.
-        steps: 1 for units, 2 for halves.
+        per_unit: 1 for units, 2 for halves.
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
-        estimates=tuple(max(0, round(Fraction((low + high) // 2, steps))) for low, high in pairs),
-        lower=tuple(max(0, -((reach - low) // steps)) for low, _ in pairs),
-        upper=tuple(max(0, (high + reach) // steps) for _, high in pairs),
+        estimates=tuple(
+            max(0, round(Fraction((low + high) // 2, per_unit))) for low, high in pairs
+        ),
+        lower=tuple(max(0, -((reach - low) // per_unit)) for low, _ in pairs),
+        upper=tuple(max(0, (high + reach) // per_unit) for _, high in pairs),
     )
 
 
@@ -433,9 +435,7 @@ _SLICES = 16  # of more slices of the number of units the bounds of rules are ha
 
 
 class Slice(NamedTuple):
-    """Between which numbers of units it may be, and by how much the ends of all supports are
-    shifted then.
-    """
+    """A range of possible numbers of units, and how far it shifts the ends of all supports."""
 
     fewest: float
     most: float

@@ -91,7 +91,7 @@ class Measurement:
 
     def consistent(self, reach: int) -> noisy_supports.NoisySupports:
         """Return the supports that follow, with intervals of this half width, in steps."""
-        return noisy_supports.consistent(self.itemsets, self.noisy, reach, self.noise.steps)
+        return noisy_supports.consistent(self.itemsets, self.noisy, reach, self.noise.per_unit)
 
     def _share_intervals(self) -> Sequence[tuple[float, float] | None]:
         """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
@@ -203,7 +203,7 @@ class Execution:
             noise = noise_of(step, len(numbers) + 1)
             drawn = noisy_supports.release([*numbers, units], noise, randomness=self.randomness)
             noisy, units = drawn[:-1], drawn[-1]
-        return [NoisySupport(number / noise.steps, noise) for number in noisy], units
+        return [NoisySupport(number / noise.per_unit, noise) for number in noisy], units
 
     def _support_left_out(self, selection: Selection) -> int:
         """Return the support of the first itemset that a true ranking leaves out; 0 if none is."""
@@ -303,12 +303,12 @@ class Execution:
             selected: The itemsets selected, with true supports.
             units: The number of units, if it is released.
         """
-        step = self.plan.supports
+        step = self.plan.supports_step
         named = [itemset for itemset in selected if itemset.items is not None]
         if step is None or not (named or self.plan.target.known_itemsets):
             # Joint noise releases the number of units, also if nothing was selected.
             if step is not None and self.plan.joint_noise:
-                noise = SupportNoise.for_mu_squared(step.normal, 1)
+                noise = SupportNoise.for_mu_squared(step.normal_mu_squared, 1)
                 units = UnitCount.noisy(self.source.units, noise, self.randomness)
             unmeasured = (Itemset(itemset.items, doubtful=itemset.doubtful) for itemset in selected)
             return Outcome(tuple(unmeasured), None, units)
@@ -321,7 +321,15 @@ class Execution:
             supports += supports_of(GivenItemsets.of(besides), self.source, universe)
         # It is public by now how many itemsets came out, so the noise is for these alone.
         measurement = self.measure(itemsets, supports, units)
-        estimates, clear = self._clear_ones(measurement, named)
+        estimates, candidates = self._candidates(measurement, named)
+        clear = candidates
+        if self._leaves_out(candidates, named):
+            clear = [itemset for itemset in candidates if _interval(itemset)[0] > 0]
+        # Where some were left out, their noise selected those that stay: pooled intervals, which
+        # hold on average over all that were found, would not hold for these.
+        if self.plan.target.min_support is None and len(clear) == len(named):
+            clear = _pooled(measurement, clear, named)
+        clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
         unnamed = [Itemset(None)] * (len(selected) - len(named))
         subsets, others_known = (
             tuple(estimate for estimate in estimates if estimate.items in names)
@@ -338,36 +346,37 @@ class Execution:
         counted = {*itemsets, *subsets}
         return subsets, [items for items in target.known_itemsets if items not in counted]
 
-    def _clear_ones(
+    def _candidates(
         self, measurement: Measurement, named: Sequence[SelectedItemset]
     ) -> tuple[list[Itemset], list[Itemset]]:
-        """Return the estimates of all itemsets, and the itemsets that the plan does not leave out.
+        """Return the estimates of all itemsets, and the itemsets selected, with their doubts.
 
-        The latter come by descending support.
+        With a least support the latter are those that reach it.
         """
         least = self.plan.target.min_support
         if least is not None:
-            estimates, candidates = self._reaching(least, measurement, len(named))
-        else:
-            estimates = measurement.estimates()
-            doubts = self._doubts(named, measurement)
-            candidates = [
-                replace(estimate, doubtful=doubtful)
-                for estimate, doubtful in zip(estimates, doubts, strict=False)
-            ]
-        leaves_out = not self.plan.target.keep_all
-        if leaves_out and self.plan.spares_all_for_one:
-            leaves_out = not any(itemset.leads for itemset in named)
-        if leaves_out and self.plan.target.known.required:
+            return self._reaching(least, measurement, len(named))
+        estimates = measurement.estimates()
+        selected = [
+            replace(estimate, doubtful=doubtful)
+            for estimate, doubtful in zip(
+                estimates[: len(named)], self._doubts(named, measurement), strict=True
+            )
+        ]
+        return estimates, selected
+
+    def _leaves_out(self, candidates: Sequence[Itemset], named: Sequence[SelectedItemset]) -> bool:
+        """Tell whether itemsets are left out whose interval reaches 0."""
+        target = self.plan.target
+        if target.keep_all:
+            return False
+        if self.plan.spares_all_for_one and any(itemset.leads for itemset in named):
+            return False
+        if target.known.required:
             # An item may have few owners, and then no rank is sure. But if one partner surely has
             # support, the others, which stand out in the second count, are no mere noise.
-            leaves_out = all(_interval(itemset)[0] == 0 for itemset in candidates)
-        clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
-        # Where some were left out, their noise selected those that stay: pooled intervals, which
-        # hold on average over all that were found, would not hold for these.
-        if least is None and len(clear) == len(named):
-            clear = _pooled(measurement, clear, named)
-        return estimates, sorted(clear, key=lambda itemset: -(itemset.support or 0))
+            return all(_interval(itemset)[0] == 0 for itemset in candidates)
+        return True
 
     def _doubts(
         self, named: Sequence[SelectedItemset], measurement: Measurement
@@ -381,7 +390,7 @@ class Execution:
         noise = measurement.noise
         if self.left_out is not None:
             extremes = noisy_supports.extremes(measurement.itemsets, measurement.noisy)
-            exceeded = self.left_out.surely_exceeded(noise, len(named)) * noise.steps
+            exceeded = self.left_out.surely_exceeded(noise, len(named)) * noise.per_unit
             return [least <= exceeded for least, _ in extremes[: len(named)]]
         supports = measurement.consistent(noise.reach(CONFIDENCE))
         doubtful = [itemset.doubtful for itemset in named]
@@ -414,7 +423,7 @@ class Execution:
             selected: How many itemsets were selected.
         """
         noisy, noise, units = measurement.noisy, measurement.noise, measurement.units
-        threshold = least.threshold(units) * noise.steps
+        threshold = least.threshold(units) * noise.per_unit
         reaching = [place for place in range(selected) if noisy[place] >= threshold]
         places = list(reaching)
         if self.plan.target.rules:
@@ -485,7 +494,7 @@ def _pooled(
     if len(earlier) < max(len(selected), pooling.LEAST_ITEMSETS):
         return itemsets
     noise, units = measurement.noise, measurement.units
-    noisy = np.array(measurement.noisy[: len(itemsets)]) / noise.steps
+    noisy = np.array(measurement.noisy[: len(itemsets)]) / noise.per_unit
     pooled = pooling.pooled(noisy, np.array(earlier), noise.own_variance)
     half_widths = pooled.half_widths(noise.shared_variance).tolist()
     # An itemset that another contains is at least as frequent as that one.

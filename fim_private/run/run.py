@@ -38,7 +38,7 @@ from functools import cached_property
 
 from fim_private import __version__
 from fim_private.counting import Effort
-from fim_private.dp.accountant import NO_SUMS, Sums, cost_of_releases, sums_of
+from fim_private.dp.accountant import Sums, added_up, cost_of_releases, sums_of
 from fim_private.dp.arguments import public_integer
 from fim_private.dp.cautions import caution_of_chosen_units, cautions, cautions_of_units
 from fim_private.dp.charge import Charge, Charged, Span, account_of
@@ -94,8 +94,9 @@ class Spending:
 
     def of_group(self, units: int) -> Sums:
         """Return what one segment or period adds up to for somebody who is so many units, >= 1."""
-        each = [sums_of(*plan.cost_of_group(units)) for plan in self.plans]
-        return {name: sum(sums[name] for sums in each) + NO_SUMS[name] for name in NO_SUMS}
+        sums = added_up(sums_of(*plan.cost_of_group(units)) for plan in self.plans)
+        assert sums is not None
+        return sums
 
     def _cost(self, times: int) -> tuple[PrivacyCost, ZcdpCost]:
         costs = [(plan.cost, plan.zcdp) for plan in self.plans]

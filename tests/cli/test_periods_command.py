@@ -64,7 +64,7 @@ def test_one_period_and_each_of_several(folder: Path) -> None:
     weeks = fim.load(folder / "weeks.json")
     assert isinstance(weeks, fim.SegmentedRelease)
     assert [*weeks] == ["2026-W46", "2026-W47"]
-    assert (weeks.by, weeks.part) == ("sold_at", "period")
+    assert (weeks.by, weeks.kind_of_part) == ("sold_at", "period")
     assert weeks.epsilon == weeks["2026-W46"].epsilon == 1
     assert weeks["2026-W47"][0].items == ("bread", "milk")
     assert weeks.to_dict()["segments"] == [*weeks]

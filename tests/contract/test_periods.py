@@ -507,6 +507,7 @@ def test_months_of_weeks_and_of_the_calendar_are_different_promises(tmp_path: Pa
         assert release.units_interval[0] <= true <= release.units_interval[1]
     assert "A week belongs to the month of its Thursday." in weeks.guarantee
     assert "One calendar month of a user is protected" in months.guarantee
+    assert weeks.protected == "user's month (all their baskets of that month)"
     values = weeks.to_dict()
     assert (values["per"], values["whole_weeks"]) == ("month", True)
     weeks.save(tmp_path / "weeks.json")

@@ -872,7 +872,7 @@ def too_quiet_a_look(patch: Patch) -> None:
 
     def quiet(step: BudgetStep, count: int, **how: Any) -> SupportNoise:
         if step.purpose == "look":
-            step = replace(step, mu_squared=Exact(3 * step.normal))
+            step = replace(step, mu_squared=Exact(3 * step.normal_mu_squared))
         return loud(step, count, **how)
 
     patch.setattr(outcome, "noise_of", quiet)

@@ -18,6 +18,7 @@ import pytest
 from workbook_files import workbook
 
 import fim_private as fim
+from fim_private.dp.accountant import sums_of
 from fim_private.errors import LedgerError
 from fim_private.mining.mine import planned
 from fim_private.output.releases import render_table
@@ -402,6 +403,10 @@ def test_levels_that_are_picked_apart_cost_what_each_of_them_costs(
     assert entry.cost.delta >= sum(plan.cost.delta for plan in plans) or "rho" in asked
     assert entry.cost.epsilon <= 1 or "rho" in asked
     assert levels.cost == entry.cost
+    adds_up = levels.whole.adds_up
+    assert adds_up is not None
+    assert adds_up["rho"] == sum(sums_of(plan.cost, plan.zcdp)["rho"] for plan in plans)
+    assert levels.whole.top == 10
 
 
 def test_where_no_delta_may_be_spent_no_level_spends_any(tmp_path: Path) -> None:

@@ -228,7 +228,9 @@ def test_both_plans_of_a_look_cost_the_same(
     [run], selection, last = picks.top_k_runs, picks.step("selection"), picks.step("supports")
     assert selection is not None
     assert last is not None
-    assert run.mechanism.cost.epsilon == choice_epsilon(selection.normal, run.count, last.normal)
+    assert run.mechanism.cost.epsilon == choice_epsilon(
+        selection.normal_mu_squared, run.count, last.normal_mu_squared
+    )
     assert (picks.names_delta > 0) == (run.mechanism.cost.delta > 0)
     assert isinstance(plan.look.condition, EnoughSupport)
     assert plan.to_dict()["look"] == {
@@ -263,7 +265,7 @@ def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
     cost = run.mechanism.cost
     log_odds = math.log(candidates or 10_000 / cost.delta)
     need = log_odds / cost.epsilon * (2 if "neighbors" in given else 1)
-    sigma = float(step.normal) ** -0.5
+    sigma = float(step.normal_mu_squared) ** -0.5
     ample, growth, per_noise, most_lenient = numbers
     most = ample * (run.count / 20) ** growth * need
     assert condition.most_needed == math.ceil(most)
@@ -295,7 +297,7 @@ def test_listed_items_are_picked_where_enough_users_have_bought_many(neighbors: 
     assert step is not None
     picked = {}
     for apart in (-5, 0, 5):
-        many = round(0.65 * users + apart * float(step.normal) ** -0.5)
+        many = round(0.65 * users + apart * float(step.normal_mu_squared) ** -0.5)
         lists = [[*"abc"], [*"defz"]] * many + [[*"abc"], [*"dezz"]] * (users - many)
         data = pa.table({"user": np.repeat(np.arange(users), 2), "items": lists})
         releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(60)]
@@ -325,7 +327,7 @@ def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users:
     assert condition.needed(users) < 0.96 * condition.most_needed
     picked = {}
     for apart in (-4, 0, 4):
-        sigma = float(look.plan.steps[0].normal) ** -0.5
+        sigma = float(look.plan.steps[0].normal_mu_squared) ** -0.5
         owners = round(condition.needed(users) + apart * sigma)
         lists = [[*"abcdefg"]] * owners + [["h"]] * (users - owners)
         data = pa.table({"user": [*range(users)], "items": lists})
@@ -391,8 +393,8 @@ def test_an_itemset_is_sure_if_it_has_more_than_the_look_saw(
     wrong = 0
     for _ in range(4_000):
         [seen], noisy = drawn(1, seen_noise), drawn(count, noise)
-        exceeded = NoisySupport(seen / noise.steps, seen_noise).surely_exceeded(noise, count)
-        wrong += max(noisy) > exceeded * noise.steps
+        exceeded = NoisySupport(seen / noise.per_unit, seen_noise).surely_exceeded(noise, count)
+        wrong += max(noisy) > exceeded * noise.per_unit
     assert wrong / 4_000 < 0.06
     assert wrong / 4_000 > 0.01  # no wider than that needs
 

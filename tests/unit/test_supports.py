@@ -178,7 +178,7 @@ def test_intervals_of_two_normals_cover(what: str) -> None:
     for _ in range(runs):
         release = noisy_supports.release_with_units
         values, number = release(supports, units, noise, randomness=randomness)
-        made = consistent(sets, values, noise.reach(CONFIDENCE), noise.steps)
+        made = consistent(sets, values, noise.reach(CONFIDENCE), noise.per_unit)
         for place, support in enumerate(supports):
             if what == "support":
                 middle, true = values[place] / 2, float(support)

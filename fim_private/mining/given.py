@@ -27,7 +27,6 @@ from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, folded, item_of, mixed_vocabulary
 from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
-from fim_private.reading.memory import read_whole
 from fim_private.reading.options import DIALECT, Reading
 from fim_private.reading.purchases import (
     ItemList,
@@ -312,11 +311,9 @@ _NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "ba
 
 
 def _of_text(file: File, source: _Source) -> Iterable[object]:
-    with file.open() as stream:
-        text = read_whole(stream).decode("utf-8-sig")
     lines = [
         (f"{file.name}: line {number:,}", line)
-        for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1)
+        for number, line in enumerate(re.split(r"\r\n|\r|\n", file.public_text()), 1)
         if line.strip()
     ]
     if not lines:

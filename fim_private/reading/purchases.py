@@ -34,7 +34,7 @@ from fim_private.reading.files import (
 )
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import limit_memory, read_whole
+from fim_private.reading.memory import limit_memory
 from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.sources import file_table, named_source
@@ -337,8 +337,7 @@ def _check_column(source: ArrowSource, option: str, name: str) -> None:
 
 
 def _rows(file: File) -> list[list[str]]:
-    with file.open() as stream:
-        text = read_whole(stream).decode("utf-8-sig")
+    text = file.public_text()
     if not text:
         raise empty(file.name)
     delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)

@@ -253,7 +253,10 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without"),
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an"),
         ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
-        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but"),
+        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
+        ({"exclude": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
+        ({"with_each": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
+        ({"catalogue": "latin.csv", "catalogue_item": "sku"}, r"^'latin\.csv' is not .*\(but"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have"),
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
@@ -267,7 +270,7 @@ def test_what_is_refused(given: Any, message: str, tmp_path: Path, monkeypatch: 
     PRODUCTS.to_csv("p.csv", index=False)
     PRODUCTS.to_parquet("p.parquet")
     Path("empty.csv").write_text("sku,name\n")
-    Path("latin.csv").write_bytes("Käse\n".encode("cp1252"))
+    Path("latin.csv").write_bytes("sku\nKäse\n".encode("cp1252"))
     Path("title.csv").write_text("Our products\n\nsku,name\n1,Milk\n")
     Path("broken.json").write_text('{"schema": 1}')
     fim.mine([["a"]], epsilon=0.001, size=1, seed=1).save("nothing.json")

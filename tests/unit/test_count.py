@@ -314,7 +314,7 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("repeated.dat", "1 2 1\n", "itemset 1 has an item twice"),
         ("semicolons.csv", "bread;butter\njam\n", "has semicolons but no commas: separate items"),
         ("quote.csv", '"a,b\n', "is not well-formed CSV"),
-        ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text"),
+        ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text; save it in UTF-8"),
         ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is not a release: load what was saved"),
         ("x.json", "{", "is not a release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),

@@ -53,16 +53,17 @@ _SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A
 
 @dataclass(frozen=True)
 class _Source:
-    """Where itemsets come from: what errors call it, and of which kind they are."""
+    """Where itemsets come from: what errors call it, and whether that is a file."""
 
     name: str
-    error: type[FimPrivateError]
+    is_file: bool
     fold_case: bool = False
 
     def refuse(self, problem: str, place: int | None = None) -> FimPrivateError:
         """Return the error of a problem, of one itemset if its place is given."""
         where = self.name if place is None else f"{self.name}: itemset {place:,}"
-        return self.error(f"{where} {problem}")
+        error = DataError if self.is_file else ParameterError
+        return error(f"{where} {problem}")
 
     def items(self, value: object, place: int) -> list[Item]:
         """Return the items of one itemset, each as data are read."""
@@ -76,10 +77,14 @@ class _Source:
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
                 return list(islice(value, MOST_ITEMS + 1))
+        raise self.refuse(self._no_collection(value), place)
+
+    def _no_collection(self, value: object) -> str:
+        """Return what is wrong with a value that is no collection of items, and what to do."""
+        if self.is_file:
+            return "is not written as a set: put items in braces, such as {milk, bread} or {bread}"
         example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
-        raise self.refuse(
-            f"must be a collection of items, not {type(value).__name__}{example}", place
-        )
+        return f"must be a collection of items, not {type(value).__name__}{example}"
 
     def _item(self, value: object, place: int) -> Item:
         if isinstance(value, pa.Scalar):
@@ -111,12 +116,12 @@ def given_itemsets(
     integers and strings.
     """
     if not isinstance(source, str | os.PathLike):
-        origin = _Source(parameter(name), ParameterError, fold_case)
+        origin = _Source(parameter(name), is_file=False, fold_case=fold_case)
         return _checked(_of_object(source, origin), origin)
     if not os.fspath(source):
         raise DataError(f"the path of {parameter(name)} is empty; name a file")
     file = File(Path(source))
-    origin = _Source(file.name, DataError, fold_case)
+    origin = _Source(file.name, is_file=True, fold_case=fold_case)
     with file_errors(file.name):
         return _checked(_of_file(file, origin), origin)
 

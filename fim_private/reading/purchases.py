@@ -206,7 +206,7 @@ class ListColumns:
         if len(first) > 1 and len(headers) != 1:
             # Columns are not listed: without a line of names they would be somebody's purchases.
             raise DataError(
-                f"the catalogue {file.name} has several columns, and none or several named like an "
+                f"the list {file.name} has several columns, and none or several named like an "
                 f"item; {self.advice}"
             )
         place = headers[0] if headers else 0
@@ -256,7 +256,7 @@ class ListColumns:
             names = [name for name in names if name.casefold() in _HEADERS]
         if len(names) != 1:
             raise DataError(
-                f"the catalogue {source.name} must have one column, or one named item: "
+                f"the list {source.name} must have one column, or one named item: "
                 f"{self.advice}; it has {listing(source.columns())}"
             )
         return names[0]
@@ -317,7 +317,7 @@ def read_item_list(source: Source, columns: ListColumns, query: str | None = Non
         return ItemList(columns.of_values(source))
     except pa.ArrowException:
         raise DataError(
-            f"the {source.shown} cannot be read as a catalogue; make it a list of strings"
+            f"the {source.shown} cannot be read as a list of items; make it a list of strings"
         ) from None
 
 

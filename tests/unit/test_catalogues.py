@@ -236,8 +236,10 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"catalogue": "p.csv"}, r"^the catalogue 'p\.csv' has several columns.*say"),
-        ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one"),
+        ({"catalogue": "p.csv"}, r"^the list 'p\.csv' has several columns.*say"),
+        ({"exclude": "p.csv"}, r"^the list 'p\.csv' has several columns.*; give a list with the"),
+        ({"with_each": "p.parquet"}, r"^the list 'p\.parquet' must have one column, or one named"),
+        ({"catalogue": "p.parquet"}, r"^the list 'p\.parquet' must have one"),
         ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has"),
         ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
         (SKU | {"catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),

@@ -206,8 +206,8 @@ class ListColumns:
         if len(first) > 1 and len(headers) != 1:
             # Columns are not listed: without a line of names they would be somebody's purchases.
             raise DataError(
-                f"the list {file.name} has several columns, and none or several named like an "
-                f"item; {self.advice}"
+                f"{file.name} has several columns, and none or several named like an item; "
+                f"{self.advice}"
             )
         place = headers[0] if headers else 0
         fields = [row[place] for row in rows[len(headers) :] if len(row) > place]
@@ -256,7 +256,7 @@ class ListColumns:
             names = [name for name in names if name.casefold() in _HEADERS]
         if len(names) != 1:
             raise DataError(
-                f"the list {source.name} must have one column, or one named item: "
+                f"{source.name} must have one column, or one named item: "
                 f"{self.advice}; it has {listing(source.columns())}"
             )
         return names[0]
@@ -327,10 +327,7 @@ def _check_column(source: ArrowSource, option: str, name: str) -> None:
     if count == 1:
         return
     number = "more than one" if count else "no"
-    problem = (
-        f"the catalogue {source.name} has {number} column {name!r}: name another with "
-        f"{parameter(option)}"
-    )
+    problem = f"{source.name} has {number} column {name!r}: name another with {parameter(option)}"
     if not source.is_text:  # the columns of a text may be a line of somebody's purchases
         problem += f"; it has {listing(source.columns())}"
     raise DataError(problem)

@@ -236,12 +236,15 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"catalogue": "p.csv"}, r"^the list 'p\.csv' has several columns.*say"),
-        ({"exclude": "p.csv"}, r"^the list 'p\.csv' has several columns.*; give a list with the"),
-        ({"with_each": "p.parquet"}, r"^the list 'p\.parquet' must have one column, or one named"),
-        ({"catalogue": "p.parquet"}, r"^the list 'p\.parquet' must have one"),
-        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has"),
-        ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
+        ({"catalogue": "p.csv"}, r"^'p\.csv' has several columns.*say"),
+        ({"exclude": "p.csv"}, r"^'p\.csv' has several columns.*; give a list with the"),
+        ({"with_each": "p.parquet"}, r"^'p\.parquet' must have one column, or one named"),
+        ({"catalogue": "p.parquet"}, r"^'p\.parquet' must have one"),
+        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^'p\.csv' has no column"),
+        (
+            {"catalogue": PRODUCTS, "catalogue_item": "skuu"},
+            r"^the frame has no column 'skuu': name",
+        ),
         (SKU | {"catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
         ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
         (SKU | {"catalogue_label": "sku"}, "^catalogue_label needs catalogue_item, another column"),

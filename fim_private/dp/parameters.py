@@ -1,5 +1,7 @@
 """The privacy parameters epsilon, delta and rho, checked and exact."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 from fim_private.dp.arguments import exact_fraction, exact_number, short
@@ -10,6 +12,34 @@ from fim_private.errors import ParameterError, parameter, shown
 EPSILON_RANGE = (1e-9, 1e9)
 DELTA_RANGE = (1e-300, 1.0)
 RHO_RANGE = (1e-18, 1e8)
+
+
+class OutOfRangeError(ParameterError):
+    """Epsilon, delta, rho, or a part of one of them, is out of its range.
+
+    Attributes:
+        name: Which one it is.
+        least: The least that it may be.
+    """
+
+    name = ""
+    least = 0.0
+
+
+@contextmanager
+def of_parts() -> Iterator[None]:
+    """Raise ParameterError for a part that is out of range, of an amount that is within.
+
+    A part is never too large.
+    """
+    try:
+        yield
+    except OutOfRangeError as error:
+        name = parameter(error.name)
+        raise ParameterError(
+            f"{name} leaves a step of the release less than the least {name}, {error.least:g}; "
+            f"raise {name}"
+        ) from None
 
 
 def exact_epsilon(epsilon: float | Fraction | None) -> Fraction:
@@ -67,6 +97,8 @@ def _within(name: str, exact: Fraction, number: object, limits: tuple[float, flo
     if low <= exact <= high:
         return exact
     as_typed = repr(number) if isinstance(number, float) else short(exact)
-    raise ParameterError(
+    error = OutOfRangeError(
         f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {as_typed}"
     )
+    error.name, error.least = name, limits[0]
+    raise error

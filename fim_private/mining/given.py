@@ -27,7 +27,6 @@ from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, folded, mixed_vocabulary
 from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
-from fim_private.reading.memory import read_whole
 from fim_private.reading.options import DIALECT, Reading
 from fim_private.reading.purchases import (
     ItemList,
@@ -54,16 +53,17 @@ _SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A
 
 @dataclass(frozen=True)
 class _Source:
-    """Where itemsets come from: what errors call it, and of which kind they are."""
+    """Where itemsets come from: what errors call it, and whether that is a file."""
 
     name: str
-    error: type[FimPrivateError]
+    is_file: bool
     fold_case: bool = False
 
     def refuse(self, problem: str, place: int | None = None) -> FimPrivateError:
         """Return the error of a problem, of one itemset if its place is given."""
         where = self.name if place is None else f"{self.name}: itemset {place:,}"
-        return self.error(f"{where} {problem}")
+        error = DataError if self.is_file else ParameterError
+        return error(f"{where} {problem}")
 
     def items(self, value: object, place: int) -> list[Item]:
         """Return the items of one itemset, each as data are read."""
@@ -77,10 +77,14 @@ class _Source:
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
                 return list(islice(value, MOST_ITEMS + 1))
+        raise self.refuse(self._no_collection(value), place)
+
+    def _no_collection(self, value: object) -> str:
+        """Return what is wrong with a value that is no collection of items, and what to do."""
+        if self.is_file:
+            return "is not written as a set: put items in braces, such as {milk, bread} or {bread}"
         example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
-        raise self.refuse(
-            f"must be a collection of items, not {type(value).__name__}{example}", place
-        )
+        return f"must be a collection of items, not {type(value).__name__}{example}"
 
     def _item(self, value: object, place: int) -> Item:
         if isinstance(value, pa.Scalar):
@@ -113,12 +117,12 @@ def given_itemsets(
     integers and strings.
     """
     if not isinstance(source, str | os.PathLike):
-        origin = _Source(parameter(name), ParameterError, fold_case)
+        origin = _Source(parameter(name), is_file=False, fold_case=fold_case)
         return _checked(_of_object(source, origin), origin)
     if not os.fspath(source):
         raise DataError(f"the path of {parameter(name)} is empty; name a file")
     file = File(Path(source))
-    origin = _Source(file.name, DataError, fold_case)
+    origin = _Source(file.name, is_file=True, fold_case=fold_case)
     with file_errors(file.name):
         return _checked(_of_file(file, origin), origin)
 
@@ -313,11 +317,9 @@ _NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "ba
 
 
 def _of_text(file: File, source: _Source) -> Iterable[object]:
-    with file.open() as stream:
-        text = read_whole(stream).decode("utf-8-sig")
     lines = [
         (f"{file.name}: line {number:,}", line)
-        for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1)
+        for number, line in enumerate(re.split(r"\r\n|\r|\n", file.public_text()), 1)
         if line.strip()
     ]
     if not lines:

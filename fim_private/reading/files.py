@@ -22,6 +22,7 @@ import pyarrow as pa
 from fim_private.addresses import shown_source
 from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
 from fim_private.reading.locations import Address, LocalPath, name_of
+from fim_private.reading.memory import read_whole
 from fim_private.reading.options import not_utf8
 
 # -------------------- errors
@@ -176,6 +177,18 @@ class File:
         if str(self.path) == "-":
             return nullcontext(self.pipe)
         return self.pipe
+
+    def public_text(self) -> str:
+        """Return all of a small text that is public, such as a list of items.
+
+        The option for an encoding is for purchases alone. Raises DataError if this is not UTF-8.
+        """
+        with self.open() as stream:
+            content = read_whole(stream)
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise DataError(f"{self.name} is not UTF-8 text; save it in UTF-8") from None
 
     def start(self) -> bytes:
         """Return its first bytes, decompressed, still to be read; none of a compressed pipe."""

@@ -105,9 +105,7 @@ def other_notation(
 
     problem: a clause that says what is wrong, and what to do.
     """
-    kind = named_kind(literal)
-    if moment_in(literal) is not None:
-        kind = "a date"
+    kind = named_kind(test.sign, literal)
     problem = problem or _what_to_do(literal, test.time_format)
     return DataError(
         f"{parameter('where')} compares column {test.column!r} of {source} with {kind}, {problem}"

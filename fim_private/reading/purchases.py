@@ -34,7 +34,7 @@ from fim_private.reading.files import (
 )
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import limit_memory, read_whole
+from fim_private.reading.memory import limit_memory
 from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.sources import file_table, named_source
@@ -206,8 +206,8 @@ class ListColumns:
         if len(first) > 1 and len(headers) != 1:
             # Columns are not listed: without a line of names they would be somebody's purchases.
             raise DataError(
-                f"the catalogue {file.name} has several columns, and none or several named like an "
-                f"item; {self.advice}"
+                f"{file.name} has several columns, and none or several named like an item; "
+                f"{self.advice}"
             )
         place = headers[0] if headers else 0
         fields = [row[place] for row in rows[len(headers) :] if len(row) > place]
@@ -256,7 +256,7 @@ class ListColumns:
             names = [name for name in names if name.casefold() in _HEADERS]
         if len(names) != 1:
             raise DataError(
-                f"the catalogue {source.name} must have one column, or one named item: "
+                f"{source.name} must have one column, or one named item: "
                 f"{self.advice}; it has {listing(source.columns())}"
             )
         return names[0]
@@ -317,7 +317,7 @@ def read_item_list(source: Source, columns: ListColumns, query: str | None = Non
         return ItemList(columns.of_values(source))
     except pa.ArrowException:
         raise DataError(
-            f"the {source.shown} cannot be read as a catalogue; make it a list of strings"
+            f"the {source.shown} cannot be read as a list of items; make it a list of strings"
         ) from None
 
 
@@ -327,18 +327,14 @@ def _check_column(source: ArrowSource, option: str, name: str) -> None:
     if count == 1:
         return
     number = "more than one" if count else "no"
-    problem = (
-        f"the catalogue {source.name} has {number} column {name!r}: name another with "
-        f"{parameter(option)}"
-    )
+    problem = f"{source.name} has {number} column {name!r}: name another with {parameter(option)}"
     if not source.is_text:  # the columns of a text may be a line of somebody's purchases
         problem += f"; it has {listing(source.columns())}"
     raise DataError(problem)
 
 
 def _rows(file: File) -> list[list[str]]:
-    with file.open() as stream:
-        text = read_whole(stream).decode("utf-8-sig")
+    text = file.public_text()
     if not text:
         raise empty(file.name)
     delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)

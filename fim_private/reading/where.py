@@ -425,12 +425,9 @@ def _compared(values: Array, sign: str, literal: Literal, test: ColumnTest, sour
         advice = ": compare it with true or false"
     elif is_time_type(kind):
         advice = ": compare it with a date, such as '2011-01-31'"
-    compared_with = named_kind(literal)
-    if sign == "like":
-        compared_with = "a pattern"
     raise DataError(
-        f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
-        f"and its type is {shown_type(kind)}{advice}"
+        f"{parameter('where')} compares column {test.column!r} of {source} with "
+        f"{named_kind(sign, literal)}, and its type is {shown_type(kind)}{advice}"
     )
 
 
@@ -530,8 +527,12 @@ def is_time_type(kind: DataType) -> bool:
     return bool(types.is_date(kind) or types.is_timestamp(kind))
 
 
-def named_kind(literal: Literal) -> str:
-    """Return what errors call a literal of such a kind."""
+def named_kind(sign: str, literal: Literal) -> str:
+    """Return what errors call a literal that is compared by a sign."""
+    if sign == "like":
+        return "a pattern"
+    if moment_in(literal) is not None:
+        return "a date"
     return {bool: "true or false", str: "a text"}.get(type(literal), "a number")
 
 

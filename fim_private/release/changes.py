@@ -468,8 +468,8 @@ def _opened(name: str, release: object) -> Release:
         release = load(release)
     if isinstance(release, SegmentedRelease):
         raise ParameterError(
-            f"{parameter(name)} holds {words.number_of(len(release), 'release')}: take one of "
-            f"them, such as {shown(next(iter(release)))}"
+            f"{parameter(name)} holds {words.number_of(len(release), 'release')}; take that of "
+            f"one: fim.load(...)[{shown(next(iter(release)))}].save(...)"
         )
     if not isinstance(release, Release):
         raise ParameterError(

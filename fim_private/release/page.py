@@ -72,11 +72,16 @@ def report_page(release: object, choice: RuleChoice, *, title: str | None) -> st
     if isinstance(release, Release | SegmentedRelease):
         rules = rules_by_segment(release, choice) if release.with_parts else None
         return page(release, rules, title=title)
+    releases = release if isinstance(release, Sequence) else ()
+    if any(isinstance(one, SegmentedRelease) for one in releases):
+        raise ParameterError(
+            "a report of several releases shows one period of each, and one of these holds several "
+            "segments or periods: make a report of that one alone"
+        )
     if isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
         return trend_page(named(release), title=title)
     raise ParameterError(
-        f"a report is made of a Release, or of several in a list, none of which holds several "
-        f"segments or periods already, not of {shown(release)}"
+        f"a report is made of a Release, or of several in a list, not of {shown(release)}"
     )
 
 

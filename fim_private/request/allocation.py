@@ -60,7 +60,7 @@ from fim_private.dp.accountant import Step, StepComposition
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact
 from fim_private.dp.neighbors import Neighbors
-from fim_private.dp.parameters import EPSILON_RANGE
+from fim_private.dp.parameters import EPSILON_RANGE, of_parts
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import levelwise, names_delta_of
 from fim_private.levelwise.recipe import Sought
@@ -103,12 +103,13 @@ def _budget_name(budget: PrivacyBudget) -> str:
     return parameter(name)
 
 
+@of_parts()
 def plan_of(request: Request) -> ReleasePlan:
     """Return the plan of a request.
 
     supports_share and count_share of the budget go to these steps, the rest in equal parts to the
-    selections. Raises ParameterError for a mechanism that lacks what must be public, and for a step
-    that is out of range.
+    selections. Raises ParameterError for a mechanism that lacks what must be public, and for a
+    budget that leaves a step too little.
     """
     if request.mechanism.composed:
         look = _look(request)

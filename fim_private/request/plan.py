@@ -21,6 +21,7 @@ from fim_private.dp.accountant import (
 )
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.dp.parameters import of_parts
 from fim_private.levelwise.discovery import ItemSearch
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.base import PublicParameters
@@ -204,6 +205,7 @@ class ReleasePlan:
         return any(isinstance(selection.run, Levelwise) for selection in self.selections)
 
     @property
+    @of_parts()
     def cost(self) -> PrivacyCost:
         """The (ε, δ) that all steps spend together."""
         return cost_of_steps(self.steps, self.composition, self.budget, self.names_delta)

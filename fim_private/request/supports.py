@@ -495,7 +495,7 @@ class UnitCount:
         return min(lowest / max(most, 1), 1.0), highest_share
 
 
-_NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
+_NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]{1,3})?|[0-9]+\.?[eE]-[0-9]{1,3}) ?(%?)")
 _MOST_DIGITS = 18  # more than any number of units has
 
 
@@ -518,8 +518,8 @@ class MinSupport:
             return cls(share=exact)
         raise ParameterError(
             f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or "
-            f"'2%', or a number >= 1 "
-            f"of baskets (or users), not {shown(value)}"
+            f"'2%', or a number of baskets (or users): 1 to {_MOST_DIGITS} digits, such as 500, "
+            f"without point or exponent; not {shown(value)}"
         )
 
     @property

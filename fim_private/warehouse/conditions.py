@@ -198,13 +198,23 @@ def passing(condition: Condition, table: Table, session: Session) -> Value:
         if comparison is None:
             raise DataError(
                 f"{parameter('where')} compares column {test.column!r} of {session.name} with "
-                f"{named_kind(literal)} by {sign}, and its type is {kind}. Make a view with the "
-                f"right type; texts go with =, <> and in only"
+                f"{named_kind(sign, literal)} by {sign}, and its type is {kind}. "
+                f"{_advice(sign, literal)}"
             )
         return comparison
 
     operators = operator.invert, operator.and_, operator.or_
     return truth(condition, Logic(compared, lambda name: present(table[name]).isnull(), operators))
+
+
+def _advice(sign: str, literal: Literal) -> str:
+    """Return what an error advises for a column that cannot be compared so."""
+    if sign != "like" and moment_in(literal) is not None:
+        return (
+            f"Make a view where it is a date or a timestamp; if it holds texts, say with "
+            f"{parameter('time_format')} how they are written"
+        )
+    return "Make a view with the right type; texts go with =, <> and in only"
 
 
 def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:

@@ -290,6 +290,17 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
     assert [*filter(None, found.sort_by("at").column("x").to_pylist())] == ["a b", "x"]
 
 
+def test_a_date_is_compared_with_texts_only_if_their_format_is_said() -> None:
+    table = pa.table({"basket": range(40), "item": ["x"] * 40, "day": ["2026-01-05"] * 40})
+    asked: dict[str, Any] = {"basket": "basket", "item": "item", "size": 1, **ASKED}
+    asked["where"] = "day <> '2026-01-05'"
+    source = in_memory(table).table("sales")
+    said = r"with a date by <>, and its type is string\. Make a view .*, say with time_format how"
+    with pytest.raises(fim.DataError, match=said):
+        fim.mine(source, **asked)
+    assert not fim.mine(source, time_format="%Y-%m-%d", **asked).itemsets
+
+
 @pytest.mark.parametrize(
     ("own", "error"),
     [
@@ -302,7 +313,7 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"query": "select * from sales"}, "make a view, and name it with table"),
         ({"query": "select 1; drop table sales"}, "leave out query"),
         ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),
-        ({"where": "day like '2026%'"}, "column 'day' of .* with a text by like"),
+        ({"where": "day like '2026%'"}, "column 'day' of .* with a pattern by like"),
         (OF_TEXTS | {"time_format": None}, "say with time_format how they are written"),
         (OF_TEXTS | {"time_format": "%d/%m/%Y"}, "is not written as time_format"),
         (

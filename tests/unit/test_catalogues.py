@@ -237,10 +237,15 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"catalogue": "p.csv"}, r"^the catalogue 'p\.csv' has several columns.*say"),
-        ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one"),
-        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has"),
-        ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
+        ({"catalogue": "p.csv"}, r"^'p\.csv' has several columns.*say"),
+        ({"exclude": "p.csv"}, r"^'p\.csv' has several columns.*; give a list with the"),
+        ({"with_each": "p.parquet"}, r"^'p\.parquet' must have one column, or one named"),
+        ({"catalogue": "p.parquet"}, r"^'p\.parquet' must have one"),
+        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^'p\.csv' has no column"),
+        (
+            {"catalogue": PRODUCTS, "catalogue_item": "skuu"},
+            r"^the frame has no column 'skuu': name",
+        ),
         (SKU | {"catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
         ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
         (SKU | {"catalogue_label": "sku"}, "^catalogue_label needs catalogue_item, another column"),
@@ -254,7 +259,10 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without"),
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an"),
         ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
-        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but"),
+        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
+        ({"exclude": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
+        ({"with_each": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
+        ({"catalogue": "latin.csv", "catalogue_item": "sku"}, r"^'latin\.csv' is not .*\(but"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have"),
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
@@ -268,7 +276,7 @@ def test_what_is_refused(given: Any, message: str, tmp_path: Path, monkeypatch: 
     PRODUCTS.to_csv("p.csv", index=False)
     PRODUCTS.to_parquet("p.parquet")
     Path("empty.csv").write_text("sku,name\n")
-    Path("latin.csv").write_bytes("Käse\n".encode("cp1252"))
+    Path("latin.csv").write_bytes("sku\nKäse\n".encode("cp1252"))
     Path("title.csv").write_text("Our products\n\nsku,name\n1,Milk\n")
     Path("broken.json").write_text('{"schema": 1}')
     fim.mine([["a"]], epsilon=0.001, size=1, seed=1).save("nothing.json")

@@ -184,6 +184,10 @@ def test_two_segments_of_one_release(tmp_path: Path) -> None:
     done = run(tmp_path, "changes", "stores.json", "--between", "north,west")
     assert done.returncode == 2
     assert done.stderr.startswith("Error: --between must name two of these, with a comma between:")
+    with pytest.raises(fim.ParameterError) as caught:
+        fim.changes(whole["north"], whole)
+    said = "after holds 2 releases; take that of one: fim.load(...)['north'].save(...)"
+    assert str(caught.value) == said
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:

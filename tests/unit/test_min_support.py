@@ -52,13 +52,15 @@ def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: 
 WRONG: list[Any] = [0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x"]
 WRONG += ["1_0", "1e3", "nan", "٢%", "0x1", Decimal(500), Decimal("nan"), "x" * 10**6, True, None]
 WRONG += [np.bool_(True), float("nan"), float("inf"), [0.02], 1j, 10**18, "9" * 50, "0." + "9" * 60]
-WRONG += [Fraction(3, 2)]
+WRONG += [Fraction(3, 2), "1e5", "1e-99999999999", ".1e99999999999"]
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
 def test_what_is_neither(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^min_support must be a share above 0") as caught:
         MinSupport.of(value)
+    said = "a number of baskets (or users): 1 to 18 digits, such as 500, without point or exponent"
+    assert said in str(caught.value)
     assert len(str(caught.value)) < 240
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fim_private as fim
 from fim_private.dp.arguments import flag, positive_integer
 from fim_private.dp.cost import Exact, PrivacyCost, at_least, at_most, rounded_down, rounded_up
 from fim_private.dp.parameters import (
@@ -36,6 +37,22 @@ def test_what_is_out_of_all_use() -> None:
             exact_epsilon(value)
     with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
         exact_delta(1e-301)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "least"),
+    [
+        ({"delta": 1e-300}, "delta", "1e-300"),
+        ({"delta": 2e-300, "mechanism": "limited-domain"}, "delta", "1e-300"),
+        ({"delta": 1e-300, "rho": 0.1}, "delta", "1e-300"),
+        ({"epsilon": 1e-9, "mechanism": "limited-domain"}, "epsilon", "1e-09"),
+    ],
+)
+def test_a_part_that_is_too_small(asked: dict[str, Any], name: str, least: str) -> None:
+    said = f"{name} leaves a step of the release less than the least {name}, {least}; raise {name}"
+    with pytest.raises(ParameterError) as caught:
+        fim.mine([["tea"]], **asked)
+    assert str(caught.value) == said
 
 
 BAD_NUMBERS = [

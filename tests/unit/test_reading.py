@@ -201,7 +201,7 @@ def test_columns_that_are_missing_or_several() -> None:
     refused(doubled, "more than one column 'b'", basket="b")
     frame = pd.DataFrame([[1, SECRET]], columns=["b", "i"])
     refused(frame, "no column 'x'", "'i'", items="x")
-    refused(pd.DataFrame(), "no list column")
+    refused(pd.DataFrame(), "no list column", "; it has no columns")
 
 
 def test_options_that_contradict_each_other() -> None:

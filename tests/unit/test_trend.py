@@ -118,6 +118,10 @@ def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
 
 BARE = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
 OTHER = fim.mine([("tea", "milk")] * 900, seed=2, neighbors="replace-one", **ASKED)
+SEGMENTED = fim.mine(
+    pd.DataFrame({"basket": range(900), "item": "tea", "shop": ["north", "south", "south"] * 300}),
+    basket="basket", item="item", by="shop", segments=["north", "south"], size=1, seed=2,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,8 @@ OTHER = fim.mine([("tea", "milk")] * 900, seed=2, neighbors="replace-one", **ASK
         ([], "a trend needs two releases or more, not 1"),
         ([BARE], "release 2 has no shares to compare: mine"),
         ([OTHER], "not compared: they differ in neighbors"),
-        ([1], "a report is made of a Release, or of several in"),
+        ([SEGMENTED], "one of these holds several segments or periods: make a report of that one"),
+        ([1], "a report is made of a Release, or of several in a list, not of a list"),
     ],
 )
 def test_a_trend_needs_two_that_are_alike(more: list[Any], said: str, tmp_path: Path) -> None:

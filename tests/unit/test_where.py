@@ -328,6 +328,7 @@ def test_every_source(write: str, case: Any, tmp_path_factory: pytest.TempPathFa
     ("kind", "values", "where", "message"),
     [
         (pa.int64(), [1], "a = 'x'", "where compares column 'a' of the table with a text"),
+        (pa.bool_(), [True], "a = '2026-01-05'", "with a date, and its type is bool: compare it"),
         (pa.date32(), [1], "a = 1", "with a number, and its type is date32[day]: compare"),
         (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare"),
         (pa.bool_(), [True], "a = 1", "with a number, and its type is bool: compare it with true"),

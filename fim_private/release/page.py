@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from fim_private.display import printable
-from fim_private.errors import MissingExtraError, ParameterError, shown
+from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import RuleLimits
 from fim_private.release.changes import (
@@ -28,7 +28,7 @@ from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.structure import Size, matrix_of, network_of
-from fim_private.release.templates import checked_title, render
+from fim_private.release.templates import check_page_name, checked_title, render
 from fim_private.request.itemsets import Items, Itemset
 from fim_private.whole_files import staged
 
@@ -54,14 +54,17 @@ def report(
     release: of several, in order of time, the page shows how shares moved, and has no rules.
 
     title: what stands on top of the page. It has rules where it was mined with rules=True; limits
-    are as in Release.rules. Raises ParameterError for what is no release, no path or no title, and
-    for limits out of range. Raises OutputError where the file cannot be written.
+    are as in Release.rules. Raises ParameterError for what is no release, no path or no title, for
+    limits out of range, and for limits of a page without rules. Raises OutputError for a name that
+    ends in anything but .html, and where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
+    file = Path(path).expanduser()
+    check_page_name(file, option=parameter("path"))
     choice = RuleChoice.of(filled("report", RuleLimits, limits))
     content = report_page(release, choice, title=title)
-    with staged(Path(path).expanduser(), option="path") as write:
+    with staged(file, option=parameter("path")) as write:
         write(content)
 
 
@@ -70,8 +73,10 @@ def report_page(release: object, choice: RuleChoice, *, title: str | None) -> st
     of how shares moved.
     """
     if isinstance(release, Release | SegmentedRelease):
-        rules = rules_by_segment(release, choice) if release.with_parts else None
-        return page(release, rules, title=title)
+        if release.with_parts:
+            return page(release, rules_by_segment(release, choice), title=title)
+        _refuse_limits(choice, f"this release was mined without {parameter('rules')}")
+        return page(release, title=title)
     releases = release if isinstance(release, Sequence) else ()
     if any(isinstance(one, SegmentedRelease) for one in releases):
         raise ParameterError(
@@ -79,10 +84,17 @@ def report_page(release: object, choice: RuleChoice, *, title: str | None) -> st
             "segments or periods: make a report of that one alone"
         )
     if isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
+        _refuse_limits(choice, "the page of several releases has no rules")
         return trend_page(named(release), title=title)
     raise ParameterError(
         f"a report is made of a Release, or of several in a list, not of {shown(release)}"
     )
+
+
+def _refuse_limits(choice: RuleChoice, reason: str) -> None:
+    """Raise ParameterError for a choice of rules where a page has none. reason: why it has none."""
+    if choice.asked:
+        raise ParameterError(f"leave out {parameter(choice.asked[0])}: {reason}")
 
 
 def page(

@@ -116,7 +116,12 @@ class Command(TyperCommand):
         for option in self.params:
             if not is_typed_only(option):
                 option.envvar = variable_of(ctx.auto_envvar_prefix, option)
-        remaining = super().parse_args(ctx, args)
+        try:
+            remaining = super().parse_args(ctx, args)
+        except Exception as error:
+            # The parser's own, whose classes differ between typer's versions.
+            _refuse_flag(getattr(error, "param", None))
+            raise
         if ctx.params.get("json"):
             if source_of(ctx, "format") == "COMMANDLINE" and ctx.params["format"] != "json":
                 raise ParameterError(
@@ -187,6 +192,17 @@ def origin(state: Mapping[str, Any], name: str) -> str:
     if source == "DEFAULT_MAP":
         return f" ({context.meta[PLACES][name]})"
     return ""
+
+
+def _refuse_flag(option: Parameter) -> None:
+    """Raise ParameterError if the parser refused what a variable says of a flag.
+
+    A flag that is typed has no value, and those of a file are checked.
+    """
+    if getattr(option, "is_flag", False):
+        variable = option.envvar
+        setting = shown(os.environ.get(variable))
+        raise ParameterError(f"{variable!r} must be true or false, not {setting}") from None
 
 
 def _check_variables(context: Context) -> None:
@@ -300,10 +316,14 @@ def _toml(name: str) -> dict[str, Any]:
 
     from fim_private.reading.files import file_errors
 
+    if not name:
+        raise DataError(f"the path of {parameter('config')} is empty; name a file")
     with file_errors(repr(name)):
         content = Path(name).expanduser().read_bytes()
     try:
         return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise DataError(f"{shown(name)} is no TOML: it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:  # such as a list in thousands of lists
         raise DataError(f"{shown(name)} is no TOML: {' '.join(str(error).split())}") from None
 

@@ -244,7 +244,8 @@ class Vote:
         title = "the answer"
         if self.election.named is not None:
             title = self.election.named._title(self.privacy_unit)
-        return f"{title[0].upper()}{title[1:]}, by a vote of {self.election.blocks:,} blocks"
+        blocks = words.number_of(self.election.blocks, "block")
+        return f"{title[0].upper()}{title[1:]}, by a vote of {blocks}"
 
     @property
     def text(self) -> str:

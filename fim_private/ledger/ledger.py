@@ -398,6 +398,8 @@ def _place(path: FilePath) -> Place:
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
     name = os.fspath(path)
+    if not name:
+        raise NoLedgerError("the path of the ledger is empty; name a file")
     if re.match("postgres(ql)?://", name):
         return TablePlace.of(name)
     try:

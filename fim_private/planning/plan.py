@@ -186,7 +186,8 @@ class Plan(TabularPlan):
             among = f" among {of_units(self.units)}"
         if self.typical_basket is not None:
             kind = "users" if self.by_user else "baskets"
-            baskets = f", {kind} of {self.typical_basket:g} items"
+            items = "item" if self.typical_basket == 1 else "items"
+            baskets = f", {kind} of {self.typical_basket:g} {items}"
         return (
             f"What it takes to find {self.sought}{among} with "
             f"{percent(100 * self.confidence)} probability "

@@ -463,8 +463,8 @@ class Reading:
         names = self.choices()
         if names:
             raise ParameterError(
-                f"{' and '.join(map(parameter, names))} cannot be used with {source}, which has "
-                f"no such columns"
+                f"{' and '.join(map(parameter, names))} cannot be used with {source}, where there "
+                f"are no such columns"
             )
 
 

@@ -62,6 +62,8 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
     """
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
+    if not os.fspath(path):
+        raise DataError("the path of a release is empty; name a file")
     name = str(path)
     try:
         values = json.loads(_json_in(Path(path).expanduser()))

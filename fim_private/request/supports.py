@@ -517,9 +517,9 @@ class MinSupport:
         if isinstance(exact, Fraction) and 0 < exact < 1:
             return cls(share=exact)
         raise ParameterError(
-            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or "
-            f"'2%', or a number of baskets (or users): 1 to {_MOST_DIGITS} digits, such as 500, "
-            f"without point or exponent; not {shown(value)}"
+            f"{parameter('min_support')} must be a share above 0 and below 1, such as '2%', or a "
+            f"number >= 1 of baskets (or users), of up to {_MOST_DIGITS} plain digits, not "
+            f"{shown(value)}"
         )
 
     @property

@@ -126,7 +126,7 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("[mien]\ntop = 1", "key 'top' of table [mien] in 'f.toml' is no option"),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML: "),
-        (b"\xff", "'f.toml' is no TOML: 'utf-8' codec can't decode"),
+        (b"\xff", "'f.toml' is no TOML: it is not UTF-8 text"),
         (None, "'f.toml' does not exist"),
     ],
     ids=lambda text: str(text)[:40],
@@ -140,12 +140,17 @@ def test_what_a_file_may_not_say(shop: Path, content: str | bytes | None, messag
     assert not (shop / "out.csv").exists()
 
 
+def test_an_empty_path_is_no_file_of_options(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", "--config", "")
+    assert refused(done) == "Error: the path of --config is empty; name a file\n"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("TOP", "x", "'--top': must be a whole number, not 'x' (FIM_PRIVATE_MINE_TOP)"),
         ("EPSILON", "-1", "--epsilon (FIM_PRIVATE_MINE_EPSILON) must be a number above 0"),
-        ("UNION", "perhaps", "FIM_PRIVATE_MINE_UNION"),
+        ("UNION", "perhaps", "'FIM_PRIVATE_MINE_UNION' must be true or false, not 'perhaps'"),
         ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
         ("SEED", "1", "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed"),
         ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option"),

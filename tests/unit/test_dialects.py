@@ -205,7 +205,9 @@ def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
     assert data.units == 3
     late = written(tmp_path, "b.txt", "7 -1 -2\n@ITEM=7=apple\n7 -1 -2\n")
     refused(late, "names an item", "put these lines first", input_format="spmf")
-    with pytest.raises(ParameterError, match="user cannot be used with sequences"):
+    with pytest.raises(
+        ParameterError, match="user cannot be used with sequences, where there are no"
+    ):
         read_transactions(path, input_format="spmf", user="u")
 
 

@@ -753,6 +753,8 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(
 def test_what_is_no_path_is_refused(name: Any) -> None:
     with pytest.raises((fim.ParameterError, fim.LedgerError)):
         fim.Ledger(name)
+    with pytest.raises(fim.LedgerError, match="the path of the ledger is empty; name a file"):
+        fim.Ledger.create("", epsilon=1, delta=0)
     with pytest.raises(fim.FimPrivateError, match="the folder '/nowhere' does not exist"):
         fim.Ledger.create("/nowhere/sales.ledger", epsilon=1, delta=0)
     with pytest.raises(fim.LedgerError, match="the system refused"):

@@ -59,7 +59,7 @@ WRONG += [Fraction(3, 2), "1e5", "1e-99999999999", ".1e99999999999"]
 def test_what_is_neither(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^min_support must be a share above 0") as caught:
         MinSupport.of(value)
-    said = "a number of baskets (or users): 1 to 18 digits, such as 500, without point or exponent"
+    said = "or a number >= 1 of baskets (or users), of up to 18 plain digits, not "
     assert said in str(caught.value)
     assert len(str(caught.value)) < 240
 

@@ -164,6 +164,8 @@ def test_the_tables(units: int | None, ascii_only: bool) -> None:
     assert f"{of(many, 'limited-domain', 100).required_support:,}" in texts[1]
     assert "exponential (catalogue of all items)" in texts[1]
     assert "noise of" in texts[1]
+    assert ", baskets of 10 items)" in many.title
+    assert ", baskets of 1 item)" in plan(typical_basket=1).title
     bare = plan(top=(10, 100), typical_basket=10, supports=False)
     assert "noise of" not in render_plan(bare, Screen())
 

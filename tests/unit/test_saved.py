@@ -143,6 +143,8 @@ def broken() -> dict[str, Any]:
 
 
 def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the path of a release is empty; name a file"):
+        fim.load("")
     with pytest.raises(DataError, match="cannot be read: No such file"):
         fim.load(tmp_path / "a.json")
     with pytest.raises(DataError, match="cannot be read"):

@@ -399,6 +399,8 @@ def test_the_result_says_what_was_promised() -> None:
     assert "but there are fewer" in private.remarks[1]
     unnamed = voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1)
     assert unnamed.title == "The answer, by a vote of 60 blocks"
+    single = voting.voted(rows, most_bought, blocks=1, epsilon=2.0, seed=1)
+    assert single.title == "The answer, by a vote of 1 block"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from fim_private.reading.memory import limit_memory
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import offsets_of
 from fim_private.release import words
-from fim_private.release.forms import SCHEMA
+from fim_private.release.forms import SCHEMA, VOTE
 from fim_private.release.words import NOT_INDEPENDENCE, braces
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import Scope
@@ -285,7 +285,7 @@ class Vote:
         values: JsonObject = {
             "schema": SCHEMA,
             "private": self.private,
-            "mechanism": "vote",
+            "mechanism": VOTE,
             **election.recorded(float),
             "epsilon": float(self.cost.epsilon),
             "delta": float(self.cost.delta),

@@ -225,6 +225,8 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
 
 
 SCHEMA = 1
+# What the JSON of a vote names as its mechanism. A vote has an answer, and no itemsets.
+VOTE = "vote"
 # Of each key its type, when it is there, and what it says: the texts stand in schema.toml.
 Keys = Mapping[str, Sequence[str]]
 _TABLES = tomllib.loads(Path(__file__).with_name("schema.toml").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fim_private.display import JsonObject, printable
+from fim_private.display import JsonObject
 from fim_private.dp.accountant import Step, Sums, sums_of
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
@@ -21,7 +21,7 @@ from fim_private.errors import DataError, shown
 from fim_private.periods import Period, kind_of_promise
 from fim_private.release import forms
 from fim_private.release.files import METADATA, PARQUET_ENDINGS
-from fim_private.release.forms import KEYS, SCHEMA, Keys
+from fim_private.release.forms import KEYS, SCHEMA, VOTE, Keys
 from fim_private.release.release import Release
 from fim_private.release.rules import have_subsets
 from fim_private.release.segments import SegmentedRelease
@@ -71,13 +71,18 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
                 f"{name!r} has a release of schema {shown(schema)}; this version reads schema "
                 f"{SCHEMA}"
             )
+        if values.get("mechanism") == VOTE:
+            raise DataError(
+                f"{name!r} is the answer of a vote, which has no itemsets: give a release of mine "
+                f"or count"
+            )
         release = _segmented(values) if "releases" in values else _release(values)
         release.to_dict()  # what follows from several fields, such as shares of units
         return release
     except _FieldError as error:
         field, fault = error.args
         raise DataError(
-            f'{printable(name)}: field "{field}" {fault}; load the file as it was saved'
+            f'{name!r}: field "{field}" {fault}; load the file as it was saved'
         ) from None
     except OSError as error:
         reason = error.strerror or "it is no Parquet file"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import run, told
+from commands import refused, run, told
 
 import fim_private as fim
 
@@ -55,3 +55,24 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     left = {"epsilon": 0.0, "delta": 9e-06}
     spent = {"epsilon": 1.0, "delta": 1e-5}
     assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": left, "spent": spent}
+
+
+OF_ANOTHER_RELEASE = [
+    ["show", "vote.json"],
+    ["report", "vote.json"],
+    ["statement", "vote.json"],
+    ["changes", "vote.json", "vote.json"],
+    ["mine", "baskets.dat", "--known", "vote.json"],
+    ["mine", "baskets.dat", "--catalogue", "vote.json"],
+    ["count", "baskets.dat", "--itemsets", "vote.json"],
+]
+
+
+def test_the_answer_is_no_release_of_itemsets(folder: Path) -> None:
+    for question in (LIFT, ["--question", "most-frequent"]):
+        run(folder, "vote", "baskets.dat", *question, "--seed", "1", "--output", "vote.json")
+        for words in OF_ANOTHER_RELEASE:
+            assert refused(run(folder, *words)) == (
+                "Error: 'vote.json' is the answer of a vote, which has no itemsets: give a "
+                "release of mine or count\n"
+            )

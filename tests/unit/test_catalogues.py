@@ -252,7 +252,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         (SKU | {"catalogue": "sqlite:///a.db"}, r"^a database needs catalogue_query: a select"),
         ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without"),
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an"),
-        ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
+        ({"catalogue": "broken.json"}, "^'broken.json': field \"private\" is missing"),
         ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have"),
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),

@@ -153,7 +153,7 @@ def test_the_line_names_the_field(at: Place, value: Any, field: str | None, tmp_
     if field is None:
         assert said == ""
         return
-    assert said.startswith(f'{tmp_path / "a.json"}: field "{field}" ')
+    assert said.startswith(f'{str(tmp_path / "a.json")!r}: field "{field}" ')
     assert said.endswith("; load the file as it was saved")
 
 
@@ -165,7 +165,7 @@ def test_every_reader_of_a_release_says_the_same(tmp_path: Path) -> None:
     values = RELEASE.to_dict(whole=True) | {"privacy_unit": "people"}
     (tmp_path / "r.json").write_text(json.dumps(values))
     (tmp_path / "shop.dat").write_text("bread butter\n" * 50)
-    line = "Error: r.json: field \"privacy_unit\" must be one of basket, user, not 'people'"
+    line = "Error: 'r.json': field \"privacy_unit\" must be one of basket, user, not 'people'"
     asked = [
         ("show", "r.json"),
         ("report", "r.json", "--output", "page.html"),

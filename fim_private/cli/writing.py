@@ -74,9 +74,23 @@ class Write:
         self.send(content)
 
 
-# The files of the command that runs, in the order of its options, and whether each is written; and
-# its ledgers.
-_written: dict[str, bool] = {}
+@dataclass
+class _OutputFile:
+    """A file that the command writes.
+
+    Attributes:
+        path: Its name, as it was given.
+        option: The parameter that named it, marked.
+        is_written: Whether it is written already.
+    """
+
+    path: Path
+    option: str
+    is_written: bool = False
+
+
+# The files of the command that runs, in the order of its options; and its ledgers.
+_outputs: list[_OutputFile] = []
 _ledgers: list[fim.Ledger] = []
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
@@ -112,7 +126,8 @@ def destination(
     """Open an output and yield what writes to it; None or - is the screen.
 
     inputs: what the command reads, which it must not overwrite. option: the parameter that gave
-    the path. Raises OutputError for what cannot be written: at once, as far as can be known then.
+    the path. Raises OutputError at once for a file that another option names, too, and for what
+    cannot be written, as far as can be known then.
     """
     if output is None or is_screen(output):
         if sys.stdout is None:
@@ -122,10 +137,22 @@ def destination(
         return
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {option}")
-    _written[str(output)] = False
+    file = _OutputFile(output, option)
     with staged(output, option=option) as write:
+        _check_is_of_one_option(file)
+        _outputs.append(file)
         yield Write(write, terminal=_is_terminal(output))
-    _written[str(output)] = True
+    file.is_written = True
+
+
+def _check_is_of_one_option(file: _OutputFile) -> None:
+    """Raise OutputError if another option names the same file: one would overwrite the other."""
+    for other in _outputs:
+        if file.path.resolve() == other.path.resolve():
+            raise OutputError(
+                f"cannot write {str(file.path)!r}: it is {other.option}; choose another "
+                f"{file.option}"
+            )
 
 
 @dataclass(frozen=True)
@@ -233,7 +260,7 @@ def output_of(
 @contextmanager
 def _page_beside(options: OptionValues, inputs: Sequence[str | None]) -> Iterator[Write | None]:
     """Open the page beside an output. Raises an error at once for one that could not be written."""
-    output, report, title = options["output"], options.get("report"), options.get("title")
+    report, title = options.get("report"), options.get("title")
     if report is None:
         if title is not None:
             raise ParameterError(
@@ -246,11 +273,6 @@ def _page_beside(options: OptionValues, inputs: Sequence[str | None]) -> Iterato
 
     check_page(report, "report")
     checked_title(title)
-    if output is not None and report.resolve() == output.resolve():
-        raise OutputError(
-            f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
-            f"page"
-        )
     with destination(report, inputs, option=parameter("report")) as write:
         yield write
 
@@ -314,7 +336,7 @@ def tell_written() -> None:
     """Say in one line which files a command wrote, and what is left in its ledger; nothing where it
     wrote none.
     """
-    written = [printable(name) for name, is_written in _written.items() if is_written]
+    written = [printable(str(file.path)) for file in _outputs if file.is_written]
     if written:
         note("; ".join([f"wrote {' and '.join(written)}", *left()]))
 
@@ -418,7 +440,7 @@ def begin(spell: Callable[[str], str]) -> None:
     warnings of privacy are printed as notes, with parameters named as spell says.
     """
     silence(False)
-    _written.clear()
+    _outputs.clear()
     _ledgers.clear()
     shown_otherwise = warnings.showwarning
 

@@ -3,7 +3,7 @@ errors.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -55,6 +55,7 @@ from fim_private.options.requests import (
 )
 
 if TYPE_CHECKING:
+    from fim_private.planning.plan import Plan
     from fim_private.release.forms import AnyRelease
     from fim_private.release.rules import RuleChoice
 
@@ -608,7 +609,6 @@ def plan(**typed: Any) -> None:
     """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
     data.
     """
-    from fim_private.output.figures import draw_plan_figure
     from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
@@ -624,14 +624,22 @@ def plan(**typed: Any) -> None:
                 f"{parameter('epsilons')} are for one {parameter('top')}: a figure for several is "
                 f"drawn against these"
             )
-        draw_plan_figure(plans, figure)
+        _draw_plans(plans, figure)
         return
     planned = planning.plan(**request)
     if figure is not None:
-        draw_plan_figure(planned, figure)
+        _draw_plans(planned, figure)
         return
     with writing.output_of(typed) as output:
         output.show(planned.to_dict(), partial(render_plan, planned))
+
+
+def _draw_plans(plans: "Plan | Sequence[Plan]", figure: Path) -> None:
+    """Write the picture of a plan, or of several, to a file."""
+    from fim_private.output.figures import plan_figure
+
+    with writing.destination(figure, option=parameter("figure")) as write:
+        write.document(plan_figure(plans, figure))
 
 
 # Options of `plan` that leave another without use: who asks for users gets no figure.

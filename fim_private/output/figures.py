@@ -18,7 +18,6 @@ from fim_private.release.figures import figure_charts, figure_svg
 from fim_private.release.forms import AnyRelease
 from fim_private.release.labels import of_matplotlib
 from fim_private.release.rules import RuleChoice
-from fim_private.whole_files import staged
 
 # The axes of matplotlib, which is an optional extra.
 Axes = Any
@@ -29,16 +28,17 @@ _TITLE = "Fewest units that must have an itemset, for each mechanism to find it"
 _LEFT = 0.01  # where the texts of a figure begin, as a share of its width
 
 
-def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
-    """Draw the support that each mechanism requires, against ε or, for a single Plan, against top.
+def plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> bytes:
+    """Return a picture of the support that each mechanism requires, against ε or, for a single
+    Plan, against top; in the form that the name of a file ends in.
 
-    Both axes are logarithmic. Raises ParameterError for other plans or names, MissingExtraError
-    without matplotlib, and OutputError where the file cannot be written.
+    Both axes are logarithmic. Raises ParameterError for another ending, and MissingExtraError
+    without matplotlib.
 
     Args:
         plans: One Plan, or several that differ in epsilon only, as plan_grid returns them: at least
             one.
-        path: A file that ends in .png, .svg or .pdf.
+        path: A name that ends in .png, .svg or .pdf.
     """
     suffix = _checked_suffix(path)
     if isinstance(plans, Plan):
@@ -56,32 +56,30 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
     lacking = ", ".join(mechanism.name for mechanism in least if mechanism.missing)
     if lacking:
         footnote += f". Not drawn, because they need what was not given: {lacking}."
-    with staged(Path(path), option=parameter("figure")) as write:
-        matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
-        settings = {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
-        with matplotlib.rc_context(settings):
-            figure = figures.Figure(figsize=(8, 5), layout="constrained")
-            axes = figure.subplots()
-            _draw_curves(axes, points)
-            axes.set(
-                xscale="log",
-                yscale="log",
-                xlabel=label,
-                ylabel="units that must have the itemset",
-                xticks=sorted({x for x, _ in points}),
-            )
-            axes.set_xticks([], minor=True)
-            axes.xaxis.set_major_formatter("{x:,g}")
-            axes.yaxis.set_major_formatter("{x:,.0f}")
-            axes.grid(True, alpha=0.4)
-            figure.suptitle(_TITLE, weight="bold", x=_LEFT, ha="left", size=10)
-            figure.supxlabel("\n".join(textwrap.wrap(footnote, 100)), x=_LEFT, ha="left", size=9)
-            if first.units is not None:
-                _mark_units(axes, first.units)
-            # Beside the second axis.
-            axes.legend(loc="upper left", bbox_to_anchor=(1.13, 1), frameon=False)
-            image = _image(figure, suffix)
-        write(image)
+    matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
+    settings = {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
+    with matplotlib.rc_context(settings):
+        figure = figures.Figure(figsize=(8, 5), layout="constrained")
+        axes = figure.subplots()
+        _draw_curves(axes, points)
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel=label,
+            ylabel="units that must have the itemset",
+            xticks=sorted({x for x, _ in points}),
+        )
+        axes.set_xticks([], minor=True)
+        axes.xaxis.set_major_formatter("{x:,g}")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(True, alpha=0.4)
+        figure.suptitle(_TITLE, weight="bold", x=_LEFT, ha="left", size=10)
+        figure.supxlabel("\n".join(textwrap.wrap(footnote, 100)), x=_LEFT, ha="left", size=9)
+        if first.units is not None:
+            _mark_units(axes, first.units)
+        # Beside the second axis.
+        axes.legend(loc="upper left", bbox_to_anchor=(1.13, 1), frameon=False)
+        return _image(figure, suffix)
 
 
 def release_figure(

@@ -53,6 +53,8 @@ CUSTOMERS = [*PLAN, "--units", "9", "--user-items", "30"]
         ([*CUSTOMERS, "--typical-basket", "5"], "--typical-basket has no use with --user-items"),
         ([*PLAN, "--top", "5,x"], "--top must be a whole number, not 'x'"),
         ([*PLAN, "--epsilons", "1,one", "--figure", "x.png"], "--epsilons"),
+        ([*PLAN, "--figure", "x.gif"], "--figure must be a name that ends in .png, .svg, .pdf"),
+        ([*PLAN, "--figure", "."], "cannot write '.': it is a folder; give --figure a file name"),
         ([*PLAN, "--mechanism", "x"], "No such option: --mechanism"),
         ([*AUDIT, "levelwise"], "levelwise has many steps, which the tests"),
         ([*AUDIT, "laplace"], "--mechanism must be one of all"),
@@ -63,3 +65,10 @@ CUSTOMERS = [*PLAN, "--units", "9", "--user-items", "30"]
 def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     assert refused(run(tmp_path, *arguments)).startswith(f"Error: {message}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("compared", [[], ["--epsilons", "1,2"]])
+def test_a_figure_is_said_to_be_written(compared: list[str], tmp_path: Path) -> None:
+    done = run(tmp_path, *PLAN, "--units", "1000", *compared, "--figure", "plan.svg")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "wrote plan.svg\n", 0)
+    assert (tmp_path / "plan.svg").read_bytes().startswith(b"<?xml")

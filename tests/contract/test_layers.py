@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "release",
     "mining": "errors options periods counting dp reading spark request release run",
     "planning": "errors options display dp reading counting mechanisms levelwise request",
-    "output": "errors options whole_files display dp reading mechanisms request release planning "
+    "output": "errors options display dp reading mechanisms request release planning "
     "mining auditing ledger learning",
     "learning": (
         "errors options display dp spectrum reading counting mechanisms selecting request release "

@@ -54,7 +54,8 @@ fim-private plan --config sales.toml --epsilon 1
 - Typed options win. Then come the environment, the table of the command, the keys above all tables, and the default. A
   flag that a file sets cannot be typed away; its variable can be set to false.
 - Paths in a file are relative to the folder in which the command runs, as typed ones are, not to the file.
-- A table or key that means nothing is an error. So is a value of the wrong type, or a file that is no TOML. This
+- A table or key that means nothing is an error. So is an option that a table has twice, with dashes and with
+  underscores, a value of the wrong type, or a file that is no TOML. This
   holds in all tables, also those of other commands. Numbers are numbers (`top = 10`), and everything else is text
   (`min-support = "2%"`; a
   number is taken as it is).

@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -247,6 +247,11 @@ class _Key(NamedTuple):
     value: object
 
     @property
+    def option(self) -> str:
+        """The parameter that it is the key of, as `key_of` names it."""
+        return self.name.replace("-", "_")
+
+    @property
     def place(self) -> str:
         """Where it stands, in words."""
         in_table = f" of table [{'.'.join(self.table)}]" if self.table else ""
@@ -264,13 +269,15 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
         return value
     commands = [*commands_of(ctx.find_root().command)]
     values, places = {}, {}
-    for key in sorted(_keys(value, _toml(value)), key=lambda key: len(key.table)):
+    keys = sorted(_keys(value, _toml(value)), key=lambda key: len(key.table))
+    _check_spellings(keys)
+    for key in keys:
         takers = [
             (command, option)
             for path, command in commands
             if path == key.table or (len(path) == 1 and not key.table)
             for option in command.params
-            if key_of(option) == key.name.replace("-", "_") != "config"
+            if key_of(option) == key.option != "config"
         ]
         if not takers:
             raise ParameterError(
@@ -308,6 +315,18 @@ def _keys(file: str, table: Mapping[str, Any], path: tuple[str, ...] = ()) -> It
             yield from _keys(file, value, (*path, name))
         else:
             yield _Key(file, path, name, value)
+
+
+def _check_spellings(keys: Iterable[_Key]) -> None:
+    """Raise ParameterError if a table has an option twice, with dashes and with underscores."""
+    first_of: dict[tuple[tuple[str, ...], str], _Key] = {}
+    for key in keys:
+        first = first_of.setdefault((key.table, key.option), key)
+        if first is not key:
+            raise ParameterError(
+                f"{key.place} is the same option as {shown(first.name)} there: leave one of them "
+                f"out"
+            )
 
 
 def _as_typed(key: _Key, option: Parameter) -> str | list[str]:

@@ -115,6 +115,14 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
         ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is no option"),
         ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number"),
+        (
+            "[mine]\nmin-support = '2%'\nmin_support = '50%'",
+            "key 'min_support' of table [mine] in 'f.toml' is the same option as 'min-support'",
+        ),
+        (
+            "max_basket = 1\nmax-basket = 2",
+            "key 'max-basket' in 'f.toml' is the same option as 'max_basket' there: leave one",
+        ),
         ("[mien]\ntop = 1", "key 'top' of table [mien] in 'f.toml' is no option"),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML: "),

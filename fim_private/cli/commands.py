@@ -460,9 +460,11 @@ def report(
     """
     from fim_private.release.page import report_page
     from fim_private.release.rules import RuleChoice
+    from fim_private.release.templates import check_page_name
 
     choice = RuleChoice.of(typed)
-    writing.check_page(typed["output"], "output")
+    if typed["output"] is not None:
+        check_page_name(typed["output"], option=parameter("output"))
     first, *later = map(fim.load, release_files)
     release = [first, *later] if later else first
     made = report_page(release, choice, title=typed["title"])

@@ -100,8 +100,6 @@ _TEXT_ENDINGS = ("", ".txt", ".json")
 # The options that name files to read.
 _READ = ("catalogue", "exclude", "itemsets", "ledger")
 _NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
-# A page has one of these, or none.
-_PAGE_ENDINGS = ("", ".html", ".htm")
 
 
 def output_path(text: str) -> Path:
@@ -269,23 +267,12 @@ def _page_beside(options: OptionValues, inputs: Sequence[str | None]) -> Iterato
             )
         yield None
         return
-    from fim_private.release.templates import checked_title
+    from fim_private.release.templates import check_page_name, checked_title
 
-    check_page(report, "report")
+    check_page_name(report, option=parameter("report"))
     checked_title(title)
     with destination(report, inputs, option=parameter("report")) as write:
         yield write
-
-
-def check_page(page: Path | None, option: str) -> None:
-    """Raise OutputError if the name of a page ends as that of something else. option: the one that
-    named it.
-    """
-    if page is not None and page.suffix.lower() not in _PAGE_ENDINGS:
-        raise OutputError(
-            f"cannot write {str(page)!r}: a page is HTML; choose a "
-            f"{parameter(option)} that ends in .html"
-        )
 
 
 def ledger_of(options: OptionValues) -> fim.Ledger | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from fim_private.display import printable
-from fim_private.errors import MissingExtraError, ParameterError, shown
+from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import RuleLimits
 from fim_private.release.changes import (
@@ -28,7 +28,7 @@ from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.release.structure import Size, matrix_of, network_of
-from fim_private.release.templates import checked_title, render
+from fim_private.release.templates import check_page_name, checked_title, render
 from fim_private.request.itemsets import Items, Itemset
 from fim_private.whole_files import staged
 
@@ -55,13 +55,16 @@ def report(
 
     title: what stands on top of the page. It has rules where it was mined with rules=True; limits
     are as in Release.rules. Raises ParameterError for what is no release, no path or no title, and
-    for limits out of range. Raises OutputError where the file cannot be written.
+    for limits out of range. Raises OutputError for a name that ends in anything but .html, and
+    where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
+    file = Path(path).expanduser()
+    check_page_name(file, option="path")
     choice = RuleChoice.of(filled("report", RuleLimits, limits))
     content = report_page(release, choice, title=title)
-    with staged(Path(path).expanduser(), option="path") as write:
+    with staged(file, option="path") as write:
         write(content)
 
 

@@ -17,7 +17,7 @@ from fim_private import __version__
 from fim_private.display import item_name, printable
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import least_in_words, most_in_words, one_in_words, rounded_up
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.errors import OutputError, ParameterError, parameter, shown
 from fim_private.release import words
 from fim_private.release.drawing import COLOURS, DARK_COLOURS
 from fim_private.release.labels import SMALL
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent
+# The name of a page has one of these, or none.
+_PAGE_ENDINGS = ("", ".html", ".htm")
+
+
+def check_page_name(page: Path, *, option: str) -> None:
+    """Raise OutputError if the name of a page ends as that of something else. option: the parameter
+    that gave the name, marked.
+    """
+    if page.suffix.lower() not in _PAGE_ENDINGS:
+        raise OutputError(
+            f"cannot write {str(page)!r}: a page is HTML; choose a {option} that ends in .html"
+        )
 
 
 def checked_title(title: str | None) -> None:

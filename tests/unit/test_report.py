@@ -376,6 +376,12 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
         fim.report(release, [])  # type: ignore[arg-type]
     with pytest.raises(OutputError, match="does not exist"):
         fim.report(release, tmp_path / "no" / "page.html")
+    kept = (tmp_path / "r.parquet").read_bytes()
+    for name in ("r.parquet", "page.json"):
+        with pytest.raises(OutputError, match="a page is HTML; choose a path that ends in "):
+            fim.report(release, tmp_path / name)
+    assert (tmp_path / "r.parquet").read_bytes() == kept
+    assert not (tmp_path / "page.json").exists()
     with pytest.raises(ParameterError, match="min_lift must be"):
         fim.report(release, tmp_path / "x.html", min_lift=-1)
     assert not (tmp_path / "x.html").exists()

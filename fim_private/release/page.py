@@ -54,9 +54,9 @@ def report(
     release: of several, in order of time, the page shows how shares moved, and has no rules.
 
     title: what stands on top of the page. It has rules where it was mined with rules=True; limits
-    are as in Release.rules. Raises ParameterError for what is no release, no path or no title, and
-    for limits out of range. Raises OutputError for a name that ends in anything but .html, and
-    where the file cannot be written.
+    are as in Release.rules. Raises ParameterError for what is no release, no path or no title, for
+    limits out of range, and for limits of a page without rules. Raises OutputError for a name that
+    ends in anything but .html, and where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
@@ -73,14 +73,23 @@ def report_page(release: object, choice: RuleChoice, *, title: str | None) -> st
     of how shares moved.
     """
     if isinstance(release, Release | SegmentedRelease):
-        rules = rules_by_segment(release, choice) if release.with_parts else None
-        return page(release, rules, title=title)
+        if release.with_parts:
+            return page(release, rules_by_segment(release, choice), title=title)
+        _refuse_limits(choice, f"this release was mined without {parameter('rules')}")
+        return page(release, title=title)
     if isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
+        _refuse_limits(choice, "the page of several releases has no rules")
         return trend_page(named(release), title=title)
     raise ParameterError(
         f"a report is made of a Release, or of several in a list, none of which holds several "
         f"segments or periods already, not of {shown(release)}"
     )
+
+
+def _refuse_limits(choice: RuleChoice, reason: str) -> None:
+    """Raise ParameterError for a choice of rules where a page has none. reason: why it has none."""
+    if choice.asked:
+        raise ParameterError(f"leave out {parameter(choice.asked[0])}: {reason}")
 
 
 def page(

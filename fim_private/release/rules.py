@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from fim_private.display import MARK, Table
 from fim_private.dp.arguments import exact_number, flag, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.options.declaration import OptionValues
+from fim_private.options.declaration import OptionValues, filled
+from fim_private.options.requests import RuleLimits
 from fim_private.reading.labels import Item, in_label_order
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, legend_of
@@ -382,6 +383,12 @@ class RuleChoice:
             sort,
             basket_items,
         )
+
+    @property
+    def asked(self) -> list[str]:
+        """The options that change which rules are shown, or their order, as the fields are."""
+        usual = RuleChoice.of(filled("rules", RuleLimits, {}))
+        return [name for name, value in vars(self).items() if value != vars(usual)[name]]
 
     def check_lifts(self, *, lifts: bool) -> None:
         """Raise ParameterError if a lift is asked for where rules have none."""

@@ -268,3 +268,10 @@ def test_a_figure_and_the_output_are_two_files(output: str, shop: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == ("Error: cannot write 'a.svg': it is --output; choose another --figure\n")
     assert not (shop / "a.svg").exists()
+
+
+def test_a_page_without_rules_takes_no_options_of_rules(shop: Path) -> None:
+    done = run_in(shop, "report", "r.json", "--min-lift", "2", "--output", "q.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: leave out --min-lift: this release was mined without --rules\n"
+    assert not (shop / "q.html").exists()

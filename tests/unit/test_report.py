@@ -385,3 +385,25 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="min_lift must be"):
         fim.report(release, tmp_path / "x.html", min_lift=-1)
     assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_confidence": 0.1}, {"min_lift": 2}, {"antecedent": "tea"},
+        {"consequent": ["bread", "tea"]}, {"contains": "tea"}, {"max_antecedent": 1},
+        {"max_consequent": 2}, {"redundant": True}, {"sort": "lift"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_limits_of_rules_need_rules(limits: dict[str, Any], tmp_path: Path) -> None:
+    (name,) = limits
+    page_file = tmp_path / "x.html"
+    fim.report(mined(rules=True), page_file, **limits)
+    page_file.unlink()
+    said = f"^leave out {name}: this release was mined without rules$"
+    with pytest.raises(ParameterError, match=said):
+        fim.report(mined(), page_file, **limits)
+    with pytest.raises(ParameterError, match=f"^leave out {name}: the page of several releases"):
+        fim.report([mined(rules=True)] * 2, page_file, **limits)
+    assert not page_file.exists()

@@ -309,28 +309,47 @@ def _unquoted(literal: str) -> str:
 # -------------------- texts: one itemset a line, or a table
 
 _NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def _of_text(file: File, source: _Source) -> Iterable[object]:
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
-    lines = [
-        (f"{file.name}: line {number:,}", line)
-        for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1)
-        if line.strip()
-    ]
+    usual = DELIMITER_OF_SUFFIX.get(file.suffix)
+    lines = _lines(text, usual, file.name)
     if not lines:
         return []
     first = lines[0][1]
-    usual = DELIMITER_OF_SUFFIX.get(file.suffix)
     for delimiter in (usual or " ", *_NAMES_OF_DELIMITERS, " "):
         names = _cells(first, delimiter)
         if _columns_of_itemsets(names):
-            rows = [_row(line, delimiter, len(names), where) for where, line in lines[1:]]
+            _, *lines = _lines(text, delimiter, file.name)
+            rows = [_row(line, delimiter, len(names), where) for where, line in lines]
             columns = {name: cells for name, *cells in zip(names, *rows, strict=True)}
             return _of_table(names, columns.__getitem__, source)
     _refuse_header(first, usual, source)
     return [_of_line(line, usual, where) for where, line in lines]
+
+
+def _lines(text: str, delimiter: str | None, file_name: str) -> list[tuple[str, str]]:
+    """Return the lines of a text that are not blank, each after what errors call it.
+
+    delimiter: between cells. Then a cell in double quotes may have line breaks. None: there are no
+    cells.
+    """
+    pattern = r"[^\r\n]+"
+    if delimiter is not None:
+        separator = re.escape(delimiter)
+        quoted = rf'(?<![^{separator}\r\n])"(?:[^"]|"")*+"(?![^{separator}\r\n])'
+        pattern = rf"(?:{quoted}|[^\r\n])+"
+    lines = []
+    number, start = 1, 0
+    for match in re.finditer(pattern, text):
+        number += len(_LINE_END.findall(text, start, match.start()))
+        start = match.start()
+        if match[0].strip():
+            lines.append((f"{file_name}: line {number:,}", match[0]))
+    return lines
 
 
 def _row(line: str, delimiter: str, width: int, where: str) -> list[str]:

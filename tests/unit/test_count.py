@@ -184,6 +184,29 @@ def test_tables_of_other_tools(tmp_path: Path, name: str) -> None:
     assert named(tmp_path / name) == PAIRS
 
 
+def test_a_cell_of_a_table_may_have_line_breaks(tmp_path: Path) -> None:
+    items = ["a\nb", 'c\r\n"d", e', "=f\n", "g"]
+    release = fim.mine([items] * 300, size="1-4", top=15, rules=True, epsilon=50, seed=1)
+    release.save(tmp_path / "r.csv")
+    assert {*named(tmp_path / "r.csv")} == {*named(release)}
+    known = fim.mine([items] * 300, size="1-4", known=tmp_path / "r.csv", epsilon=50, seed=1)
+    assert known.scope.known_from is not None
+    assert known.scope.known_from.itemsets == len(release) == 15
+    (tmp_path / "rules.csv").write_text(csv_text(rules_of(release).sheet_rows()), newline="")
+    of_rules = {itemset for itemset in named(release) if len(itemset) > 1}
+    assert {*named(tmp_path / "rules.csv")} == of_rules
+    (tmp_path / "pairs.csv").write_text('"a\nb",g\n')
+    assert named(tmp_path / "pairs.csv") == [("a\nb", "g")]
+
+
+def test_the_line_is_named_below_a_cell_with_line_breaks(tmp_path: Path) -> None:
+    file = tmp_path / "p.csv"
+    for cells in ('"a\n\nb",c,1', '"a b,c,1\n\ne,"f",1'):
+        file.write_text(f"item_1,item_2,support\n{cells}\ng,h\n")
+        with pytest.raises(DataError, match=r"line 5 has more or fewer fields than the first"):
+            fim.count(BASKETS, file)
+
+
 def test_a_release_and_its_rules_in_every_file_that_is_a_table(tmp_path: Path) -> None:
     baskets = [["milk", "=1+1"]] * 700 + [["milk", "bread, sliced"]] * 400
     release = fim.mine(baskets, top=2, rules=True, epsilon=9, seed=1)

@@ -495,6 +495,8 @@ def listing(columns: Iterable[Column]) -> str:
     like columns of purchases, where there is little else.
     """
     columns = list(columns)
+    if not columns:
+        return "no columns"
     numbers = sum(column.is_number for column in columns)
     is_boolean = any(column.is_boolean for column in columns)
     may_be_items = not is_boolean and _FEW_COLUMNS < len(columns) <= numbers + _FEW_COLUMNS

@@ -48,6 +48,25 @@ def test_arrow_as_python(value: object, printed: Item) -> None:
         assert integers_as_printed(bare.cast(pa.binary())).to_pylist() == [str(printed).encode()]
 
 
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        ("7E+2", pa.decimal128(5, -2)), ("-7E+2", pa.decimal128(5, -2)),
+        ("7E+20", pa.decimal256(40, -5)), ("0", pa.decimal128(20, 12)),
+        ("7", pa.decimal128(20, 12)), ("0.0000001", pa.decimal128(20, 12)),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.every_case
+def test_a_decimal_prints_alike_whatever_its_scale(number: str, kind: pa.DataType) -> None:
+    array = pa.array([Decimal(number), None], kind)
+    printed = integer_or_text(array[0].as_py())
+    for column in (array, array.dictionary_encode()):
+        table = pa.table({"b": [1, 2], "i": column})
+        assert labels_of(read_transactions(table, basket="b", item="i").vocabulary) == [printed]
+    assert labels_of(read_transactions([array[0:1].to_pylist()]).vocabulary) == [printed]
+
+
 def forms(texts: list[str], folder: Path) -> Iterator[Any]:
     """A row per item of user, basket and item."""
     table = pa.table(dict.fromkeys("ubi", texts))

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import cache, partial
 from heapq import nlargest
+from itertools import chain
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
+from fim_private.counting.counter import Places
 from fim_private.counting.portable import spread
 from fim_private.counting.source import LocalSource, counter_for
 from fim_private.counting.work import Int64
@@ -140,11 +142,19 @@ class MostFrequent:
     def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
         """Return the best answers of a block, the best first, and at most `count` >= 1."""
         counter = counter_for(block, self.size, 1)
-        answers: list[Answer] = []
-        for support, number in counter.top(None, count).levels:
-            for place in range(min(number, count - len(answers))):
-                answers.append(_labels(block, sorted(counter.locate(support, place))))
-        return answers
+        levels = counter.top(None, count).levels
+        places: list[Places] = []
+        missing = count
+        for support, number in levels:
+            if not missing:
+                break
+            taken = min(number, missing)
+            places.append((support, range(taken)))
+            missing -= taken
+        if not places:
+            return []
+        itemsets = chain(*counter.located(places, SupportSpectrum(levels)))
+        return [_labels(block, sorted(codes)) for codes in itemsets]
 
     def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
         return {"question": self.name, "size": self.size}

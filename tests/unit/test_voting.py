@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
+from fim_private.counting.source import counter_for
 from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import LedgerError, ParameterError, PrivacyWarning
@@ -305,6 +306,23 @@ def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int)
         assert [scores[each] for each in found] == sorted(scores.values(), reverse=True)[:count]
     frequent, supports = fim.MostFrequent(2)(block, count), oracles.brute_force_supports(rows, 2)
     assert [supports[each] for each in frequent] == sorted(supports.values(), reverse=True)[:count]
+
+
+def test_many_answers_take_one_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    block = read_transactions([rng.choice(60, 8, replace=False).tolist() for _ in range(400)])
+    counter = counter_for(block, 2, 1)
+    levels = counter.top(None, None).levels
+    one_by_one = [
+        tuple(sorted(counter.locate(support, place)))
+        for support, number in levels
+        for place in range(number)
+    ]
+    assert len(one_by_one) > 1000
+    monkeypatch.setattr(type(counter), "locate", None)
+    for count in (3, 700, 10**6):
+        assert fim.MostFrequent(2)(block, count) == one_by_one[:count]
+    assert fim.MostFrequent(9)(block, 5) == []
 
 
 def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import chain, count
 
 import numpy as np
@@ -364,6 +365,20 @@ def _texts_of_floats(values: Array) -> Array:
     return pc.if_else(arrow_of(is_whole | is_null), integers, texts.take(arrow_of(place_of)))
 
 
+def _texts_of_decimals(values: Array) -> Array:
+    """Return decimals as texts, (n,) Arrow string, without an exponent, as Python's are printed.
+
+    Arrow writes one for a negative scale, and for many zeros behind the point.
+    """
+    texts = values.cast(pa.string())
+    have_exponent = pc.match_substring(texts, "E")
+    if not have_exponent.true_count:
+        return texts
+    numbers = map(Decimal, texts.filter(have_exponent).to_pylist())
+    plain = arrow_strings([format(number, "f") for number in numbers])
+    return pc.replace_with_mask(texts, have_exponent, plain)
+
+
 def as_texts(values: Array, where: str = "the table") -> Array:
     """Return labels as bare texts, (n,) Arrow string; null for none.
 
@@ -372,6 +387,8 @@ def as_texts(values: Array, where: str = "the table") -> Array:
     values = decoded(values)
     if types.is_floating(values.type):
         return _texts_of_floats(present(values))
+    if types.is_decimal(values.type):
+        return _texts_of_decimals(values)
     with _label_errors(values.type, where):
         texts = values.cast(pa.string())
         texts.validate(full=True)

@@ -61,10 +61,10 @@ def report(
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
     file = Path(path).expanduser()
-    check_page_name(file, option=parameter("path"))
+    check_page_name(file, option="path")
     choice = RuleChoice.of(filled("report", RuleLimits, limits))
     content = report_page(release, choice, title=title)
-    with staged(file, option=parameter("path")) as write:
+    with staged(file, option="path") as write:
         write(content)
 
 

@@ -40,7 +40,7 @@ _PYTHON_ONLY = (
     "candidates center columns regularization retrain rows run score stability steps stop train "
     "training least_rows bits error private "
     # of figures and audits
-    "kind pairs path"
+    "kind pairs"
 )
 PYTHON_ONLY = {*_PYTHON_ONLY.split()}
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.

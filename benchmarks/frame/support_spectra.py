@@ -4,6 +4,7 @@ planted leaders.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -61,6 +62,19 @@ def mixed_levels(source: Source, sizes: tuple[int, ...]) -> Levels:
 def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
     """Return the levels of the itemsets of these sizes together."""
     return levels_of(source, sizes[0]) if len(sizes) == 1 else mixed_levels(source, sizes)
+
+
+def top_supports(levels: Iterable[Level], count: int) -> list[int]:
+    """Return the `count` highest supports, descending; fewer if there are fewer itemsets.
+
+    No more levels are read than that takes.
+    """
+    supports: list[int] = []
+    for support, multiplicity in levels:
+        supports += [support] * min(multiplicity, count - len(supports))
+        if len(supports) == count:
+            break
+    return supports
 
 
 def power_law(

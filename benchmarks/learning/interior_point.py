@@ -18,7 +18,6 @@ from benchmarks.frame.study import Options, Results, Section, Study, Task, answe
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import rec_concave
 from fim_private.learning.points import ExponentialInterior, MajorityPath
-from fim_private.mechanisms.noisy_max import laplace_tail
 
 # Ways to a point inside.
 
@@ -109,8 +108,7 @@ def _majority(bits: int) -> MajorityPath:
 
 @lru_cache(maxsize=1 << 14)
 def _released(excess: int) -> float:
-    mechanism = _majority(1)  # the second step knows no bits
-    return laplace_tail(mechanism.threshold + 2 - excess, mechanism.scale)
+    return _majority(1).released(excess)  # the second step knows no bits
 
 
 def needed(way: str, bits: int, shape: str, centre: str) -> Any:

@@ -13,7 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,7 @@ def overlooked(epsilon: float, delta: float) -> Released:
 
 def corrected(epsilon: float, delta: float) -> Released:
     """Return the probability of a release by fim_private.mechanisms.Distance under replace-one."""
-    mechanism = Distance(epsilon, delta, "replace-one")
-    needed = mechanism.threshold + mechanism.sensitivity + 1
-    return lambda margin: laplace_tail(needed - margin, mechanism.scale)
+    return partial(_clears, epsilon, delta)
 
 
 def used(released: Released, epsilon: float) -> dict[str, float]:

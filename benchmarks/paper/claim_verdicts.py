@@ -213,9 +213,7 @@ def _mechanism(found: Results) -> Iterator[Row]:
 def _itemsets(found: Results) -> Iterator[Row]:
     cases = corollary1.parts(found, "coverage")
     released = [
-        case["constant"]
-        for (*_, delta), case in cases.items()
-        if case.get("abstain", math.inf if case["constant"] is None else 0.0) <= float(delta)
+        case["constant"] for (*_, delta), case in cases.items() if case["abstain"] <= float(delta)
     ]
     largest = max((c for c in released if c is not None), default=math.nan)
     yield (
@@ -241,7 +239,7 @@ def _itemsets(found: Results) -> Iterator[Row]:
         "Error as the universe grows",
     )
     rows = [row for case in corollary1.parts(found, "condition").values() for row in case]
-    sure = [_released(row) for row in rows if row["ratio"] >= row.get("enough", proofs_constant(1))]
+    sure = [_released(row) for row in rows if row["ratio"] >= row["enough"]]
     measured = max((row["ratio"] for row in rows if not _released(row)), default=math.nan)
     constants = " / ".join(f"{proofs_constant(itemsets):.1f}" for itemsets in (1, 10, 10**3, 10**6))
     compared = "smaller" if measured < proofs_constant(10**6) else "not smaller"
@@ -268,8 +266,7 @@ def proofs_constant(itemsets: int) -> float:
 
 
 def _released(row: dict[str, float]) -> bool:
-    abstain = row["abstain"] if "abstain" in row else 1 - row["released"]
-    return bool(abstain <= row.get("delta", DELTA))
+    return row["abstain"] <= row["delta"]
 
 
 def _told(case: dict[str, Any]) -> list[float]:
@@ -334,11 +331,8 @@ def _expected(command: dict[str, Any], needed: dict[str, dict[str, int]]) -> boo
     """Say whether the command did what it has to: refuse, or name the planted pair if its support
     is enough.
     """
-    words = command["options"].split()
-    mechanism = command.get("mechanism") or (
-        words[1] if words[:1] == ["--mechanism"] else "large-margin"
-    )
-    if mechanism == "exponential" and "--universe-size" not in words:
+    mechanism = command["mechanism"]
+    if mechanism == "exponential" and "--universe-size" not in command["options"]:
         return bool(command["exit"] == 2 and command["answer"].startswith("Error"))
     kind = "named-exponential" if mechanism == "exponential" else mechanism
     enough = command["planted"] >= needed.get(REPLACE, {}).get(kind, math.inf)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
-from benchmarks.frame.support_spectra import transactions
+from benchmarks.frame.support_spectra import top_supports, transactions
 from fim_private.counting import itemset_spectrum
 from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions
@@ -155,14 +155,9 @@ def support_at_rank(source: Source, sizes: tuple[int, ...], rank: int) -> int:
     """Return the support of the rank-th most frequent itemset of these sizes, 0 where there are
     fewer.
     """
-    seen = 0
-    for support, multiplicity in union(
-        [itemset_spectrum(transactions(source), size) for size in sizes]
-    ).levels():
-        seen += multiplicity
-        if seen >= rank:
-            return support
-    return 0
+    spectra = [itemset_spectrum(transactions(source), size) for size in sizes]
+    supports = top_supports(union(spectra).levels(), rank)
+    return supports[-1] if len(supports) == rank else 0
 
 
 def supports_of_subsets(bins: NDArray[Number]) -> NDArray[Number]:

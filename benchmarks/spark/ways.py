@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import fim_private as fim
+from benchmarks.frame.support_spectra import top_supports
 from benchmarks.spark.generated_baskets import expected_support
 from fim_private.counting import Effort
 from fim_private.reading.options import Reading
@@ -21,7 +22,6 @@ from fim_private.run.engines import LOCAL as LOCAL_ENGINE
 from fim_private.run.engines import SPARK as SPARK_ENGINE
 from fim_private.run.engines import Engine
 from fim_private.spark.dataframes import session
-from fim_private.spectrum import Level
 
 # So many of the most frequent pairs are asked for; ties count, so that there is one answer.
 WANTED = 100
@@ -61,22 +61,12 @@ class Noted:
     rounds: list[tuple[int, int]] = field(default_factory=list)
 
 
-def first(levels: Iterator[Level]) -> list[int]:
-    """Return the supports of the first itemsets, reading no more levels than that takes."""
-    supports: list[int] = []
-    for support, multiplicity in levels:
-        supports += [support] * min(multiplicity, WANTED - len(supports))
-        if len(supports) == WANTED:
-            break
-    return supports
-
-
 def _by_engine(engine: str) -> Callable[[Path, int], list[int]]:
     def count(path: Path, baskets: int) -> list[int]:
         named = Engine.of(str(path), {"engine": engine})
         with named.opened(Reading(), Scope(), Effort()) as (opened,):
             assert opened.source.units == baskets
-            return first(opened.source.spectrum(2).levels())
+            return top_supports(opened.source.spectrum(2).levels(), WANTED)
 
     return count
 

@@ -5,7 +5,6 @@ python -m benchmarks.utility.marks [--quick]
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -15,9 +14,10 @@ from scipy.stats import binom
 import fim_private as fim
 from benchmarks.frame.datasets import Source, corner_shop, shops, sources
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
+from benchmarks.frame.support_spectra import top_supports
 from benchmarks.frame.tables import Table
 from benchmarks.utility.measures import ADD_REMOVE, REPLACE_ONE
-from fim_private.counting.source import LocalSource, itemset_spectrum
+from fim_private.counting.source import LocalSource
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import GivenItemsets, supports_of
@@ -82,20 +82,8 @@ def measured(
 
 def _least_support(data: Transactions, sizes: tuple[int, ...], top: int) -> int:
     """Return the support of the last of the `top` most frequent itemsets of these sizes."""
-    itemsets: Counter[int] = Counter()
-    for size in sizes:
-        left = top
-        for support, number in itemset_spectrum(data, size).levels():
-            itemsets[support] += number
-            left -= number
-            if left <= 0:
-                break
-    left = top
-    for support in sorted(itemsets, reverse=True):
-        left -= itemsets[support]
-        if left <= 0:
-            return support
-    return 1
+    supports = top_supports(LocalSource(data).spectrum(sizes).levels(), top)
+    return supports[-1] if len(supports) == top else 1
 
 
 def sections(results: Results) -> Iterator[Section]:

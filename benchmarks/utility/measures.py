@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
-from benchmarks.frame.support_spectra import Levels
+from benchmarks.frame.support_spectra import Levels, top_supports
 from benchmarks.utility import simulation
 from fim_private.counting import Effort, LocalSource
 from fim_private.reading.transactions import Transactions
@@ -83,11 +83,7 @@ def share_found(release: Release, data: Transactions, count: int) -> float:
     occur, it is the share of those; if none does, 1.
     """
     source = LocalSource(data, Effort(threads=1))
-    top: list[int] = []
-    for support, multiplicity in source.spectrum(release.sizes).levels():
-        top += [support] * min(multiplicity, count - len(top))
-        if len(top) == count:
-            break
+    top = top_supports(source.spectrum(release.sizes).levels(), count)
     named = [itemset.items for itemset in release if itemset.items is not None]
     supports = supports_of(GivenItemsets.of(named), source) if named else []
     missed = false_negative_rate(np.array([supports], dtype=np.int64), np.array(top))
@@ -104,9 +100,7 @@ def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[
     supported: the share of it that occurs at all. error_median, error_95: |noisy - true| / true of
     what was released, true at least 1. These four are None where no trial released anything.
     """
-    top = np.array(
-        [s for support, m in levels if support > 0 for s in [support] * min(m, count)][:count]
-    )
+    top = np.array(top_supports((level for level in levels if level[0] > 0), count))
     named = released.true != ABSTAINED
     true = released.true[named]
     missing = false_negative_rate(released.true, top)

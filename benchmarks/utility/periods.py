@@ -36,6 +36,7 @@ from benchmarks.frame.study import (
     answers_of,
     main,
 )
+from benchmarks.frame.support_spectra import top_supports
 from benchmarks.frame.tables import Cell, Table
 from fim_private.counting.source import LocalSource, itemset_spectrum, list_itemsets
 from fim_private.request.itemsets import GivenItemsets, supports_of
@@ -95,15 +96,11 @@ def read(rows: pd.DataFrame, by_user: bool) -> Any:
 
 def true_top(data: Any, k: int) -> set[Itemset]:
     """Return the itemsets with at least the support of the k-th."""
-    left = k
-    for support, number in itemset_spectrum(data, SIZE).levels():
-        left -= number
-        if left <= 0:
-            return {
-                frozenset(map(str, items))
-                for items, _ in list_itemsets(data, SIZE, support, data.units)
-            }
-    return set()
+    supports = top_supports(itemset_spectrum(data, SIZE).levels(), k)
+    if len(supports) < k:
+        return set()
+    itemsets = list_itemsets(data, SIZE, supports[-1], data.units)
+    return {frozenset(map(str, items)) for items, _ in itemsets}
 
 
 def missed(release: Any, top: set[Itemset], k: int) -> float:

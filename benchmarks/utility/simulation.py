@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.frame.support_spectra import top_supports
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,
@@ -188,11 +189,7 @@ def searched(
 
 
 def _highest(spectrum: SupportSpectrum, count: int) -> NDArray[np.int64]:
-    found: list[int] = []
-    for support, multiplicity in spectrum.levels():
-        found += [support] * min(multiplicity, count - len(found))
-        if len(found) == count:
-            break
+    found = top_supports(spectrum.levels(), count)
     return np.array(found + [0] * (count - len(found)), dtype=np.int64)
 
 

@@ -183,17 +183,18 @@ def ranks(search: Search) -> Stops:
 def _stops(noise: StepNoise, slacks: tuple[tuple[int, int], ...]) -> Stops:
     with localcontext(_WIDE):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        unit, step, shared, below, above, end = _steps(noise)
-        for stretch in stretches((0, *(-slack for _, slack in slacks)), end):
-            alive = shared[stretch.start >= 0]
+        steps = _steps(noise)
+        unit, step = steps.unit, steps.step
+        for stretch in stretches((0, *(-slack for _, slack in slacks)), steps.end):
+            alive = steps.shared_below_0 if stretch.start < 0 else steps.shared_from_0
             left = total(alive, unit, stretch)
             for rank, slack in slacks:
                 if stretch.start < -slack:
-                    chance = below * decay(unit, -step * slack)
+                    chance = steps.stops * decay(unit, -step * slack)
                     stop = total(times(alive, {(-step, 0): chance}), unit, stretch)
                     alive = times(alive, {(0, 0): _ONE, (-step, 0): -chance})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = times(alive, {(step, 0): above * decay(unit, step * slack)})
+                    alive = times(alive, {(step, 0): steps.goes_on * decay(unit, step * slack)})
                     stop = left - total(alive, unit, stretch)
                 stops[rank] += stop
                 left -= stop
@@ -201,22 +202,40 @@ def _stops(noise: StepNoise, slacks: tuple[tuple[int, int], ...]) -> Stops:
         return stops
 
 
-@lru_cache(maxsize=32)
-def _steps(
-    noise: StepNoise,
-) -> tuple[Fraction, int, tuple[Terms, Terms], Decimal, Decimal, int]:
-    """Return (unit, step, shared, below, above, end): noise as exponentials of X, which all steps
-    of a search share.
+@dataclass(frozen=True)
+class _Steps:
+    """The noise of a search as exponentials of X, the part of it that all steps share.
 
-    shared: the probability of X below 0, and from 0 on; end: above its largest value. A step stops
-    with probability below e^{unit step (slack + X)} where slack + X < 0, and else goes on with
-    above e^{-unit step (slack + X)}. X = -G <= 0, and a step stops certainly from slack + X = 0 on;
-    or X = Z - G, and each step has Laplace noise.
+    Attributes:
+        unit: The rate that all others are multiples of.
+        step: The rate of a step's own noise, in units.
+        shared_below_0: The probability of X where it is below 0.
+        shared_from_0: The same from 0 on.
+        stops: A step stops with probability stops * e^{unit step (slack + X)}, if slack + X < 0.
+        goes_on: Otherwise it goes on with probability goes_on * e^{-unit step (slack + X)}.
+        end: X is below this.
+    """
+
+    unit: Fraction
+    step: int
+    shared_below_0: Terms
+    shared_from_0: Terms
+    stops: Decimal
+    goes_on: Decimal
+    end: int
+
+
+@lru_cache(maxsize=32)
+def _steps(noise: StepNoise) -> _Steps:
+    """Return the noise of a search.
+
+    X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has
+    Laplace noise.
     """
     if isinstance(noise, OneSidedSteps):
         unit, (step, shared) = _multiples(noise.step_rate, noise.shared_rate)
         falling = {(-shared, 0): 1 - decay(unit, shared)}
-        return unit, step, (falling, falling), _ONE, _ZERO, 1
+        return _Steps(unit, step, falling, falling, _ONE, _ZERO, end=1)
     scales = noise.step_scale, noise.maximum_scale, noise.shared_scale
     unit, (step, maximum, shared) = _multiples(*(1 / scale for scale in scales))
     falls, a, b = (decay(unit, slope) for slope in (step, maximum, shared))
@@ -226,7 +245,7 @@ def _steps(
         for slope, x, y in ((maximum, a, b), (shared, b, a))
     }
     left = {(-slope, 0): weight for (slope, _), weight in right.items()}
-    return unit, step, (left, right), falls / (1 + falls), 1 / (1 + falls), _FAR
+    return _Steps(unit, step, left, right, falls / (1 + falls), 1 / (1 + falls), _FAR)
 
 
 def _multiples(*rates: Fraction) -> tuple[Fraction, list[int]]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -88,16 +88,23 @@ class _RankedRows:
             len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts
         )
         rows, others = (self.ranks, self.starts), size - 1
-        counts, lengths = np.zeros((2, len(blocks), high - low), dtype=np.int64)
-        if not copied:
-            lengths = counts
+        # How many rows, or prefixes, each rank has in each block; and how many entries they take.
+        counts = np.zeros((len(blocks), high - low), dtype=np.int64)
+        lengths = np.zeros_like(counts) if copied else counts
         effort.share(
-            partial(loops.measure_columns, *rows, *block, low, high, others, count, length)
-            for block, count, length in zip(
-                blocks, counts, lengths if copied else repeat(None), strict=False
+            partial(
+                loops.measure_columns,
+                *rows,
+                *block,
+                low,
+                high,
+                others,
+                counts[number],
+                lengths[number] if copied else None,
             )
+            for number, block in enumerate(blocks)
         )
-        if copied and self.units is not None:
+        if copied and self.units is not None:  # the unit of each prefix takes an entry, too
             lengths += counts
         for begin, end in batches(lengths.sum(axis=0), entries):
             run = lengths[:, begin:end]
@@ -245,7 +252,7 @@ _RANK_STEPS = (4096, 65536)
 LARGE = 1 << 22
 
 
-def _run(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], float]) -> None:
+def _run_pass(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], float]) -> None:
     """Do a pass for itemsets of that size; raise where it ended early."""
     effort.together(scan, fraction)
     if scan.state == loops.OVER_LIMIT:
@@ -307,7 +314,7 @@ class CompiledCounter(ShardCounter):
             while len(columns.counts) > 1:
                 first, last = columns.halves()
                 scan = self._scan(size, support + 1, support)
-                self._run(scan, rows, first)
+                self._count_columns(scan, rows, first)
                 inside = dict(_levels_of_scan(scan)).get(support, 0)
                 if index < inside:
                     columns = first
@@ -332,7 +339,7 @@ class CompiledCounter(ShardCounter):
         scan = self._scan(self._size, highest + 1, lowest, list_items=True)
         for columns in self._rows.columns(low, high, self._size, self._effort):
             # one thread, so that they come in order
-            self._run(scan, self._rows, columns, alone=True)
+            self._count_columns(scan, self._rows, columns, alone=True)
         listed = np.frombuffer(b"".join(scan.itemsets), dtype=np.int32).reshape(-1, self._size + 1)
         return self._order[listed[:, :-1]], listed[:, -1].astype(np.int64)
 
@@ -396,7 +403,7 @@ class CompiledCounter(ShardCounter):
         """Count the itemsets whose least frequent item has a rank in low..high."""
         copied = self._size > 2 and len(self._transactions.items) >= LARGE
         for columns in self._rows.columns(low, high, self._size, self._effort, copied=copied):
-            self._run(scan, self._rows, columns)
+            self._count_columns(scan, self._rows, columns)
             if copied and self._supports[columns.low] < scan.floor:
                 return
 
@@ -426,7 +433,7 @@ class CompiledCounter(ShardCounter):
             list_items=list_items,
         )
 
-    def _run(
+    def _count_columns(
         self, scan: kernel.Scan, rows: _RankedRows, columns: _Columns, *, alone: bool = False
     ) -> None:
         if columns.copied:
@@ -453,7 +460,7 @@ class CompiledCounter(ShardCounter):
     def _finish(self, scan: kernel.Scan, total: int, *, alone: bool = False) -> None:
         """Do a scan of so many ranks, or units for pairs. alone: by one thread."""
         effort = replace(self._effort, threads=1) if alone else self._effort
-        _run(scan, self._size, effort, lambda: min(scan.next_rank / max(total, 1), 1.0))
+        _run_pass(scan, self._size, effort, lambda: min(scan.next_rank / max(total, 1), 1.0))
 
 
 def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
@@ -547,4 +554,4 @@ class CandidateCounts(CandidateCounter):
     def _run(self, scan: loops.UnitScan, size: int, hits: int) -> None:
         """Count. hits: how often each cell of the tables is hit, on average."""
         threads = min(self._effort.workers, 1 + hits // _HITS)
-        _run(scan, size, replace(self._effort, threads=threads), lambda: scan.fraction)
+        _run_pass(scan, size, replace(self._effort, threads=threads), lambda: scan.fraction)

@@ -101,39 +101,29 @@ class Counter(Protocol):
         supports.
         """
 
-    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of the levels of their spectrum.
+    def located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of levels, which descend: a list a level.
 
-        places: of levels that descend; a list for each of them is returned.
+        lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
         """
-        return located_down_to(self, places, lowest_listed(places, spectrum))
+        listed: dict[int, list[list[int]]] = {}
+        highest, least = places[0][0], places[-1][0]
+        if lowest is not None and lowest <= highest:
+            codes, supports = self.itemsets(max(lowest, least), highest)
+            levels = {support for support, _ in places if support >= lowest}
+            listed = {support: codes[supports == support].tolist() for support in levels}
+        return [
+            [
+                listed[support][index] if support in listed else self.locate(support, index)
+                for index in indices
+            ]
+            for support, indices in places
+        ]
 
 
 # From so many itemsets to locate it is faster to list all down to their levels, if these are no
 # more than so many.
 _WORTH_LISTING, _MOST_LISTED = 3, 1 << 16
-
-
-def located_down_to(
-    counter: Counter, places: Sequence[Places], lowest: int | None
-) -> list[list[list[int]]]:
-    """Return the codes of the itemsets at some places of levels, which descend.
-
-    lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
-    """
-    listed: dict[int, list[list[int]]] = {}
-    highest, least = places[0][0], places[-1][0]
-    if lowest is not None and lowest <= highest:
-        codes, supports = counter.itemsets(max(lowest, least), highest)
-        levels = {support for support, _ in places if support >= lowest}
-        listed = {support: codes[supports == support].tolist() for support in levels}
-    return [
-        [
-            listed[support][index] if support in listed else counter.locate(support, index)
-            for index in indices
-        ]
-        for support, indices in places
-    ]
 
 
 def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:

@@ -19,7 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import portable
-from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, Shard, ShardCounter
+from fim_private.counting.counter import (
+    CandidateSource,
+    Counter,
+    ItemCounter,
+    Shard,
+    ShardCounter,
+    lowest_listed,
+)
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.arguments import positive_integer
@@ -294,7 +301,8 @@ class CountedItemsets:
             ]
             codes: list[Sequence[int]] = []
             if places:
-                codes += chain(*self.counter.located(places, spectrum))
+                lowest = lowest_listed(places, spectrum)
+                codes += chain(*self.counter.located(places, lowest))
             support, multiplicity, number = draws[-1]
             if not support:
                 codes += self.unsupported(multiplicity, number, randomness)
@@ -580,10 +588,6 @@ class SupportSource(Protocol):
         """Whether a unit is a user with all their baskets, not a basket."""
 
     @property
-    def missing_user(self) -> str | None:
-        """How rows without a user were read, as in read_transactions; None if nobody said."""
-
-    @property
     def units(self) -> int:
         """How many units there are, including those without an item: no cut changes it."""
 
@@ -621,11 +625,6 @@ class LocalSource:
     def by_user(self) -> bool:
         """Whether a unit is a user; see `SupportSource.by_user`."""
         return self.transactions.by_user
-
-    @property
-    def missing_user(self) -> str | None:
-        """How rows without a user were read, as in read_transactions."""
-        return self.transactions.reading.missing_user
 
     @property
     def units(self) -> int:

@@ -148,11 +148,11 @@ def learn_box(
     error n of them. Source: section 3.5.
     """
     bits = checked_bits(bits)
-    share, relation = exact_positive("error", error, _ERROR_RANGE), exact_neighbors(neighbors)
-    exact = exact_epsilon(epsilon)
+    error = exact_positive("error", error, _ERROR_RANGE)
+    relation, epsilon = exact_neighbors(neighbors), exact_epsilon(epsilon)
     listed, columns = table(rows, bits, relation)
     marks = truths(labels, len(listed))
-    rank = int(share * len(listed) / (4 * columns))
+    rank = int(error * len(listed) / (4 * columns))
     if not rank and relation is Neighbors.REPLACE_ONE:
         raise ParameterError(
             f"{parameter('rows')} must be at least 4 times their columns divided by "
@@ -166,10 +166,10 @@ def learn_box(
         charging,
         bits=bits,
         columns=columns,
-        error=share,
+        error=error,
     )
     # of ε / (2 columns) half, as a cut's score moves up or down
-    rate, top = exact / (4 * columns), (1 << bits) - 1
+    rate, top = epsilon / (4 * columns), (1 << bits) - 1
     box = []
     for column in range(columns):
         inside = sorted(row[column] for row, label in zip(listed, marks, strict=True) if label)

@@ -219,9 +219,9 @@ def train_linear(
     Raises ParameterError. Source: Chaudhuri and others, "Differentially private empirical risk
     minimization" (2011); docs/privacy.md, Theorem 24.
     """
-    strength = exact_positive("regularization", regularization, _REGULARIZATION)
-    taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
+    regularization = exact_positive("regularization", regularization, _REGULARIZATION)
+    steps = whole_number("steps", steps, least=1, most=_MOST_STEPS)
+    epsilon, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
     if least_rows is not None:
         least_rows = positive_integer("least_rows", least_rows)
     table = _checked_rows(rows)
@@ -233,18 +233,18 @@ def train_linear(
         PrivacyCost(epsilon, 0),
         charging,
         columns=table.shape[1],
-        regularization=strength,
-        steps=taken,
+        regularization=regularization,
+        steps=steps,
         least_rows=least_rows,
     )
     if least_rows is None:
         least_rows = len(table)
         if relation is Neighbors.ADD_REMOVE:
-            noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness)
+            noise = discrete_laplace_integer(1 / (_COUNTED * epsilon), randomness)
             least_rows = max(1, least_rows + noise)
-            exact -= _COUNTED * exact
-    weights = descend(signed, strength, taken, least_rows)
-    return noisy(weights, least_rows, strength, exact, taken, randomness)
+            epsilon -= _COUNTED * epsilon
+    weights = descend(signed, regularization, steps, least_rows)
+    return noisy(weights, least_rows, regularization, epsilon, steps, randomness)
 
 
 def linear_sensitivity(rows: int, columns: int, *, regularization: Number, steps: int) -> Fraction:
@@ -259,34 +259,35 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: Number, steps
     It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up
     (docs/privacy.md, Theorem 24).
     """
-    strength = exact_positive("regularization", regularization, _REGULARIZATION)
+    regularization = exact_positive("regularization", regularization, _REGULARIZATION)
     n = positive_integer("rows", rows)
     d = whole_number("columns", columns, least=1, most=MOST_COLUMNS)
-    taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    curvature = Fraction(1, 4) + strength
-    rounding = Fraction(2, 1 << SLOPE_BITS) + _root(d) * curvature / (1 << grid_bits(strength))
+    steps = whole_number("steps", steps, least=1, most=_MOST_STEPS)
+    curvature = Fraction(1, 4) + regularization
+    grid = 1 << grid_bits(regularization)
+    rounding = Fraction(2, 1 << SLOPE_BITS) + _root(d) * curvature / grid
     step_change = Fraction(2, n) + rounding
     bits = 128
     factor = math.floor((1 << bits) * Fraction(1, 4) / curvature)  # 1 - λ/(1/4 + λ)
-    forgotten, _ = power_bounds((factor, factor + 1), taken, bits)
-    return step_change * (1 - Fraction(forgotten, 1 << bits)) / strength
+    forgotten, _ = power_bounds((factor, factor + 1), steps, bits)
+    return step_change * (1 - Fraction(forgotten, 1 << bits)) / regularization
 
 
-def grid_bits(strength: Fraction) -> int:
+def grid_bits(regularization: Fraction) -> int:
     """Return the g of the weights' grid 2^-g: the finest, up to 2^-41, on which no margin exceeds
     2^62 steps.
     """
-    return min(41, math.floor(strength * (1 << 41)).bit_length() - 1)
+    return min(41, math.floor(regularization * (1 << 41)).bit_length() - 1)
 
 
-def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> list[int]:
+def descend(signed: Rows, regularization: Fraction, steps: int, least: int = 1) -> list[int]:
     """Return the weights, (d,) in steps of 2^-g, for (n, d) rows times labels, λ and N >= 1. **Not
     private.**
     """
     rows, columns = signed.shape
-    grid = grid_bits(strength)
+    grid = grid_bits(regularization)
     unit = max(rows, least) << SLOPE_BITS + 20
-    divisor = unit * (strength.denominator + 4 * strength.numerator)
+    divisor = unit * (regularization.denominator + 4 * regularization.numerator)
     weights = np.zeros(columns, dtype=np.int64)
     for _ in range(steps):
         pull = [0] * columns
@@ -297,7 +298,7 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
         # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ),
         # rounded down.
         moved = [
-            (weight * unit + (total << grid + 2)) * strength.denominator // divisor
+            (weight * unit + (total << grid + 2)) * regularization.denominator // divisor
             for weight, total in zip(weights.tolist(), pull, strict=True)
         ]
         weights = np.array(moved, dtype=np.int64)
@@ -307,7 +308,7 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
 def noisy(
     weights: list[int],
     rows: int,
-    strength: Fraction,
+    regularization: Fraction,
     epsilon: Fraction,
     steps: int,
     randomness: Randomness,
@@ -315,8 +316,8 @@ def noisy(
     """Return weights that descend gave for at least ``rows`` rows, with noise that makes them
     private.
     """
-    grid = grid_bits(strength)
-    length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
+    grid = grid_bits(regularization)
+    length = linear_sensitivity(rows, len(weights), regularization=regularization, steps=steps)
     # the sum of all changes, in steps
     apart = math.ceil(_root(len(weights)) * length * (1 << grid))
     noise = discrete_laplace(apart / epsilon, len(weights), randomness).tolist()

@@ -55,30 +55,35 @@ def validate(
     Vinterbo, "A stability-based validation procedure for differentially private machine learning"
     (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
-    mechanism, moved = _rounded_choice(stability, epsilon)
-    steps = scaled(scores, moved / STEPS)
+    stability, epsilon = _checked(stability, epsilon)
+    steps = scaled(scores, stability / STEPS)
     randomness = begin(
         "validate",
         exact_neighbors(neighbors),
         PrivacyCost(epsilon, 0),
         charging,
         candidates=len(steps),
-        stability=moved,
+        stability=stability,
     )
-    chosen = choose_index(steps, mechanism, randomness)
+    chosen = choose_index(steps, _choice_of_steps(epsilon), randomness)
     assert chosen is not None, "permute-and-flip never abstains"
     return chosen
 
 
-def _rounded_choice(stability: int | Fraction, epsilon: Number) -> tuple[PermuteAndFlip, Fraction]:
-    """Return the mechanism for scores in steps, and the stability, which is STEPS of them."""
-    moved = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
-    exact = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
-    if moved <= 0:
+def _checked(stability: int | Fraction, epsilon: Number) -> tuple[Fraction, Fraction]:
+    """Return the stability and the epsilon, exactly. Raises ParameterError."""
+    exact = rational(f"{parameter('stability')} must be a whole number or a Fraction", stability)
+    epsilon = exact_positive("epsilon", epsilon, _VALIDATION_RANGE)
+    if exact <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
+    return exact, epsilon
+
+
+def _choice_of_steps(epsilon: Fraction) -> PermuteAndFlip:
+    """Return the mechanism for scores in steps, of which the stability is STEPS."""
     # A unit may raise one score and lower another, also one that is added: so the constants are
     # those of replace-one.
-    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved
+    return PermuteAndFlip(epsilon / STEPS, Neighbors.REPLACE_ONE)
 
 
 def train_and_validate(
@@ -123,22 +128,21 @@ def train_and_validate(
     check_function("train", train)
     check_function("score", score)
     count = positive_integer("candidates", candidates)
-    again = flag("retrain", retrain)
-    mechanism, moved = _rounded_choice(stability, epsilon)
-    exact = mechanism.cost.epsilon * STEPS
+    retrain = flag("retrain", retrain)
+    stability, epsilon = _checked(stability, epsilon)
     exact_training = Fraction(0)
     if training is not None and exact_number(training) != 0:
         exact_training = exact_positive("training", training, EPSILON_RANGE)
     recorded = "not in this entry" if training is None else exact_training
-    cost = cost_of_training(exact_training, exact, retrain=again)
+    cost = cost_of_training(exact_training, epsilon, retrain=retrain)
     randomness = begin(
         "train_and_validate",
         exact_neighbors(neighbors),
         cost,
         charging,
         candidates=count,
-        stability=moved,
-        retrain=again,
+        stability=stability,
+        retrain=retrain,
         training=recorded,
     )
     models: list[Model] = []
@@ -147,9 +151,9 @@ def train_and_validate(
         models.append(train(candidate))
         must = f"{parameter('score')} must return a whole number or a Fraction"
         scores.append(rational(must, score(models[-1])))
-    chosen = choose_index(scaled(scores, moved / STEPS), mechanism, randomness)
+    chosen = choose_index(scaled(scores, stability / STEPS), _choice_of_steps(epsilon), randomness)
     assert chosen is not None
-    if again:
+    if retrain:
         return chosen, train(chosen)
     return chosen, models[chosen]
 

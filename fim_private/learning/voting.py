@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.counting.counter import Places
+from fim_private.counting.counter import Places, lowest_listed
 from fim_private.counting.portable import spread
 from fim_private.counting.source import LocalSource, counter_for
 from fim_private.counting.work import Int64
@@ -153,7 +153,8 @@ class MostFrequent:
             missing -= taken
         if not places:
             return []
-        itemsets = chain(*counter.located(places, SupportSpectrum(levels)))
+        lowest = lowest_listed(places, SupportSpectrum(levels))
+        itemsets = chain(*counter.located(places, lowest))
         return [_labels(block, sorted(codes)) for codes in itemsets]
 
     def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
@@ -579,7 +580,7 @@ def voted(
         privacy_unit=opened.unit,
         private=run.randomness.private,
         units=purchases.units if promise.units_are_public else None,
-        missing_user=purchases.reading.missing_user,
+        missing_user=opened.missing_user,
         where=run.where,
         scope=opened.scope,
         charged=charged,

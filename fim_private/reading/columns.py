@@ -18,9 +18,9 @@ from fim_private.reading.where import Condition, columns_of
 
 def _suggests(*patterns: str) -> Callable[[str], bool]:
     """Return what tells whether the letters of a name fit any of some patterns."""
+    # It is compiled once: there may be a million names.
     fitting = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
-    # once: there may be a million names
     def fits(name: str) -> bool:
         letters = name.casefold()
         if not letters.isascii():  # without accents
@@ -191,7 +191,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 # stands for a type.
 
 _LISTED_COLUMNS = 20
-_FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and a user
+ID_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and its user
 
 
 @dataclass(frozen=True)
@@ -499,7 +499,7 @@ def listing(columns: Iterable[Column]) -> str:
         return "no columns"
     numbers = sum(column.is_number for column in columns)
     is_boolean = any(column.is_boolean for column in columns)
-    may_be_items = not is_boolean and _FEW_COLUMNS < len(columns) <= numbers + _FEW_COLUMNS
+    may_be_items = not is_boolean and ID_COLUMNS < len(columns) <= numbers + ID_COLUMNS
     shown = [column for column in columns if not column.is_boolean]
     if may_be_items:
         shown = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -570,31 +570,22 @@ class _Seen:
         read_as = self.read_as
         if read_as.form != "long" or read_as.where is not None:
             return
-        looks = {}
+        basket = read_as.basket
         quantity = next(filter(columns.suggests_quantity, read_as.others), None)
-        if quantity is not None:
-            looks[_BELOW_ZERO] = quantity
-        if read_as.basket is not None:
-            looks |= {_CANCELLED: read_as.basket, _NUMBERED: read_as.basket}
-        rows = Counter[str]()
-        for arrays in table.values([*looks.values()]):
-            for pattern, values in zip(looks, arrays, strict=True):
-                rows[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
-        if rows[_CANCELLED] >= rows[_NUMBERED]:
-            rows[_CANCELLED] = 0  # they are all called so
-        for pattern, name in looks.items():
-            number = rows[pattern]
-            have, condition = f"a negative {name!r}", "> 0"
-            if pattern == _CANCELLED:
-                have, condition = f"a {name!r} that begins with C", "not like 'C%'"
-            if pattern != _NUMBERED and number:
-                rows_have = "1 row has" if number == 1 else f"{number:,} rows have"
-                # Quoted so, it is a word for a shell and a text for Python.
-                where = json.dumps(f"{column_text(name)} {condition}", ensure_ascii=False)
-                yield (
-                    f"{rows_have} {have}, as returns and cancellations have. They count as "
-                    f"purchases: {parameter('where')} {where} leaves them out."
-                )
+        names = [name for name in (quantity, basket) if name is not None]
+        negative = cancelled = numbered = 0
+        for arrays in table.values(names):
+            texts = dict(zip(names, map(as_texts, arrays), strict=True))
+            if quantity is not None:
+                negative += _number_fitting(_BELOW_ZERO, texts[quantity])
+            if basket is not None:
+                cancelled += _number_fitting(_CANCELLED, texts[basket])
+                numbered += _number_fitting(_NUMBERED, texts[basket])
+        if quantity is not None and negative:
+            yield _note_of_returns(negative, f"a negative {quantity!r}", quantity, "> 0")
+        if basket is not None and 0 < cancelled < numbered:  # else they are all called so
+            have = f"a {basket!r} that begins with C"
+            yield _note_of_returns(cancelled, have, basket, "not like 'C%'")
 
     def notes(self, guessed: Sequence[str]) -> Iterator[str]:
         """Yield what the owner of the data should know before mining them."""
@@ -634,6 +625,21 @@ class _Seen:
             yield "Where a cell is a quantity, each above 0 counts as 1."
         if not data.reading.fold_case:
             yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
+
+
+def _number_fitting(pattern: str, texts: pa.Array) -> int:
+    return int(pc.match_substring_regex(texts, pattern).true_count)
+
+
+def _note_of_returns(rows: int, have: str, column: str, condition: str) -> str:
+    """Return a note on rows of returned goods, and the condition that leaves them out."""
+    rows_have = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    # Quoted so, it is a word for a shell and a text for Python.
+    where = json.dumps(f"{column_text(column)} {condition}", ensure_ascii=False)
+    return (
+        f"{rows_have} {have}, as returns and cancellations have. They count as purchases: "
+        f"{parameter('where')} {where} leaves them out."
+    )
 
 
 def _as_text(value: object) -> str:

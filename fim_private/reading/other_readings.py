@@ -190,9 +190,9 @@ def _lines(pattern: str, share: float = 0) -> Callable[[_Sample], bool]:
 def _is_orange(sample: _Sample) -> bool:
     if re.search(_ORANGE_NAME, sample.lines[0]):
         return True
-    if len(sample.lines) < _SEVERAL:
+    if len(sample.lines) < 3:
         return False
-    types, flags = sample.lines[1:_SEVERAL]
+    _, types, flags = sample.lines[:3]
     if re.fullmatch(_ORANGE_TYPES, types) is None:
         return False
     # A line without flags is blank. Letters alone may be items.
@@ -433,8 +433,7 @@ def _headed_one_hot(rows: Cells) -> bool | None:
     # Items may be called 0 and 1, but a line of nothing else is no line of names.
     is_headed = is_distinct and not all(map(_is_truth, compress(first, is_item)))
     if is_headed and len(first) == len(by_column):
-        # Beside the items there may be ids of a basket and its user.
-        return True if sum(is_item) >= len(by_column) - _FEW else None
+        return True if sum(is_item) >= len(by_column) - columns.ID_COLUMNS else None
     if not all(is_item) or sum(len({*column}) > 1 for column in by_column) < _FEW:
         return None
     return False

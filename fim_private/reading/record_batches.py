@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import Array, DataType, RecordBatch, types
 
 from fim_private.errors import DataError, parameter, unclear
+from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import (
     Column,
     ReadAs,
@@ -457,13 +458,48 @@ def segment_numbers(segments: Segments, values: Array) -> Array:
 _SAID = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys((*FALSE_TEXTS, *UNKNOWN_TEXTS), 0)
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Which numbers of a column of an item are read, and the error for others.
+
+    Attributes:
+        may_be_quantities: Whether they may be quantities of at least 0, and not only 0 and 1.
+        problem: What is wrong with others, and what to do.
+        options: The options that would read them; None if there are none.
+    """
+
+    may_be_quantities: bool
+    problem: str
+    options: OptionValues | None = None
+
+
+_KEYS = f"{parameter('basket')} or {parameter('user')}"
+_LONG = f"for one row per item name {parameter('basket')} and {parameter('item')}"
+QUANTITIES = Numbers(
+    True,
+    "holds other values than true, false and quantities of at least 0: take off returned items "
+    f"first. If it is an id name it with {_KEYS}, or leave it out",
+)
+_NAMED_LIKE_IDS = Numbers(
+    False,
+    f"holds more than 0 and 1, and is called like an id: name it with {_KEYS}, leave it out, or "
+    f"rename it; {_LONG}",
+)
+ZERO_OR_ONE = Numbers(
+    False,
+    f"holds more than 0 and 1: name it with {_KEYS} if it is an id, or leave it out; for "
+    f"quantities say {parameter('input_format')} one-hot; {_LONG}",
+    {"input_format": str(InputForm.ONE_HOT)},
+)
+
+
 def _presence(roles: Roles, name: str, column: Array) -> Mask:
     """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
     where = f"a column of {roles.source}"
-    quantities: bool | None = roles.is_named
+    numbers = QUANTITIES if roles.is_named else ZERO_OR_ONE
     if suggests_a_column(name) or suggests_row_number(name):
-        where, quantities = f"column {name!r} of {roles.source}", None
+        where, numbers = f"column {name!r} of {roles.source}", _NAMED_LIKE_IDS
     column = decoded(column)
     kind = column.type
     if types.is_null(kind):
@@ -472,7 +508,7 @@ def _presence(roles: Roles, name: str, column: Array) -> Mask:
         encoded = present(column).dictionary_encode()  # there are few different ones
         said = [_said_by(text.lower()) for text in encoded.dictionary.to_pylist()]
         place = np.where(null_mask(encoded.indices), len(said), numpy_of(encoded.indices))
-        return as_presence(np.array([*said, 0])[place], where, quantities=quantities)
+        return as_presence(np.array([*said, 0])[place], where, numbers)
     if not _is_number_type(kind):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
@@ -480,7 +516,7 @@ def _presence(roles: Roles, name: str, column: Array) -> Mask:
         )
     cells = numpy_of(column)
     absent = null_mask(column) | (cells != cells)
-    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=quantities)
+    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, numbers)
 
 
 def _said_by(text: str) -> int:
@@ -494,37 +530,17 @@ def _said_by(text: str) -> int:
     return 2 if re.match(ABOVE_ZERO, text) else 0
 
 
-def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> Mask:
+def as_presence(cells: NDArray[Any], where: str, numbers: Numbers = ZERO_OR_ONE) -> Mask:
     """Return numbers or booleans as booleans.
 
-    where: what errors call them. quantities: whether 0 and more are numbers that say whether there
-    is an item; None for a name like an id's. Raises DataError for numbers that do not.
+    where: what errors call them. Raises DataError for numbers that do not say whether there is an
+    item.
     """
     if cells.dtype == bool:
         return cells
-    is_valid = cells >= 0 if quantities else (cells == 0) | (cells == 1)
+    is_valid = cells >= 0 if numbers.may_be_quantities else (cells == 0) | (cells == 1)
     if not is_valid.all():
-        options = {"input_format": str(InputForm.ONE_HOT)} if quantities is False else None
-        error = unclear(f"{where} {_NO_PRESENCE[quantities]}", options)
+        error = unclear(f"{where} {numbers.problem}", numbers.options)
         error.is_of_a_line = True
         raise error
     return cells > 0
-
-
-_KEYS = f"{parameter('basket')} or {parameter('user')}"
-_LONG = f"for one row per item name {parameter('basket')} and {parameter('item')}"
-# What is wrong with the numbers of a column, and what to do.
-_NO_PRESENCE = {
-    True: (
-        "holds other values than true, false and quantities of at least 0: take off returned items "
-        f"first. If it is an id name it with {_KEYS}, or leave it out"
-    ),
-    None: (
-        f"holds more than 0 and 1, and is called like an id: name it with {_KEYS}, leave it out, "
-        f"or rename it; {_LONG}"
-    ),
-    False: (
-        f"holds more than 0 and 1: name it with {_KEYS} if it is an id, or leave it out; for "
-        f"quantities say {parameter('input_format')} one-hot; {_LONG}"
-    ),
-}

@@ -26,11 +26,15 @@ LOCAL, SPARK, SQL = "local", "spark", "sql"
 
 @dataclass(frozen=True)
 class Opened:
-    """Purchases that were read, as far as they count."""
+    """Purchases that were read, as far as they count.
+
+    missing_user: how rows without a user were read; None if nobody said.
+    """
 
     source: SupportSource
     read_as: ReadAs | None
     scope: Scope
+    missing_user: str | None
 
     @property
     def unit(self) -> str:
@@ -156,6 +160,7 @@ class Engine:
                     LocalSource(scope.applied(segment), effort),
                     segment.read_as,
                     scope.read_from(segment.read_as),
+                    segment.reading.missing_user,
                 )
                 for scope, segment in zip(scopes, segments, strict=True)
             ]
@@ -164,9 +169,10 @@ class Engine:
         with stored(reading, scopes[0]) as (source, read_as):
             yield [
                 Opened(
-                    source(place, reading.missing_user, effort, together=scope.unites),
+                    source(place, effort, together=scope.unites),
                     read_as,
                     scope.read_from(read_as),
+                    reading.missing_user,
                 )
                 for place, scope in enumerate(scopes)
             ]

@@ -343,7 +343,7 @@ class Run:
             neighbors=promise.neighbors,
             privacy_unit=opened.unit,
             private=self.randomness.private,
-            missing_user=opened.source.missing_user,
+            missing_user=opened.missing_user,
             where=self.where,
             scope=opened.scope,
             date=self.date,

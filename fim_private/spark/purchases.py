@@ -276,6 +276,8 @@ def numbered(frame: SparkFrame, reader: RowReader, checksum: Checksum) -> Iterat
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
 _LOOKED = pa.schema([("rows", pa.int64())])  # how many were looked at
 Step = Callable[[Transactions], Transactions]  # changes each unit by itself
+# Yields a task's purchases, some units at a time, with their check cells.
+Opening = Callable[[Batches], Iterator[tuple[Transactions, Cells]]]
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,7 @@ class StoredPurchases:
         return replace(self, steps=(*self.steps, step))
 
     @property
-    def opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
+    def opened(self) -> Opening:
         """A function that yields a task's purchases, some units at a time, with check cells."""
         count, by_user, steps = len(self.items.digests), self.by_user, self.steps
         checksum = self.checksum

@@ -32,8 +32,6 @@ from fim_private.counting.counter import (
     Top,
     at_least,
     highest_support,
-    located_down_to,
-    lowest_listed,
     rank_order,
     ranks_of,
 )
@@ -55,6 +53,7 @@ from fim_private.reading.values import Integers, offsets_of
 from fim_private.spark.purchases import (
     PART,
     PIECES,
+    Opening,
     StoredPurchases,
     joined,
     mark,
@@ -64,6 +63,8 @@ from fim_private.spark.purchases import (
 from fim_private.spark.tasks import (
     CHECK,
     Batches,
+    Cells,
+    SparkFrame,
     changed,
     collected,
     persisted,
@@ -174,6 +175,60 @@ def _shard_bounds(supports: Int64, shards: int) -> Int64:
 _Answer = Any
 _Question = Callable[[int, ShardCounter], _Answer]
 _ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])
+
+
+@dataclass(frozen=True)
+class _Shards:
+    """How the ranks below some rank are cut into shards. It travels to the tasks.
+
+    Attributes:
+        bounds: The first rank of each shard, and the end of the last, (shards + 1,).
+        supports: The support of each rank, descending, (ranks,).
+        rank_of: The rank of each code, -1 for none, (codes,).
+        size: Items per itemset.
+        by_user: Whether a unit is a user.
+        cells: The check cells of all purchases.
+        effort: What each task may use.
+    """
+
+    bounds: Int64
+    supports: Int64
+    rank_of: Int32
+    size: int
+    by_user: bool
+    cells: Cells
+    effort: Effort
+
+    @property
+    def count(self) -> int:
+        """How many shards there are."""
+        return len(self.bounds) - 1
+
+    def pieces(self, opened: Opening, batches: Batches) -> Batches:
+        """Yield what each shard needs of a task's purchases, and their check cells for each."""
+        for purchases, check in opened(batches):
+            for number in range(self.count):
+                yield mark(check, number)
+            yield from projected(self.rank_of, self.bounds, self.size, purchases)
+
+    def answers(self, question: _Question, batches: Batches) -> Batches:
+        """Yield the answer of each shard in a partition, where its pieces are neighbours."""
+        for number, group in groupby(single_rows(batches), lambda row: row[PART][0].as_py()):
+            rows = [*group]
+            verify(total(row[CHECK][0].as_py() for row in rows), self.cells)
+            low, high = self.bounds[number : number + 2].tolist()
+            purchases = joined(rows, len(self.supports), by_user=self.by_user)
+            shard = Shard(purchases, low, high, self.supports)
+            answer = question(number, shard_counter(shard, self.size, self.effort))
+            yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
+
+    def ask(self, frame: SparkFrame, question: _Question) -> list[_Answer]:
+        """Return the answer of each shard, in the order of ranks. frame: the pieces of all."""
+        answers = collected(run(frame, partial(self.answers, question), _ANSWERS)).sort_by("shard")
+        if answers["shard"].to_pylist() != [*range(self.count)]:  # each answers once
+            raise changed()
+        return [json.loads(answer) for answer in answers["answer"].to_pylist()]
+
 
 # The first round counts only the most frequent items: the support that the wanted-th itemset has
 # there is a floor for all, so a second round needs only the items with as much support. The first
@@ -287,9 +342,8 @@ class SparkCounter:
             counts.update({support: count for support, count in top.levels if support >= least})
         return Top(sorted(counts.items(), reverse=True), least, sum(top.work for top in tops))
 
-    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
+    def located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
         """Return the codes of the itemsets at some places of levels; see `Counter.located`."""
-        lowest = lowest_listed(places, spectrum)
         highest, least = places[0][0], places[-1][0]
         # What each shard is to locate: places of levels of its own.
         places_in_shard = defaultdict[int, list[Places]](list)
@@ -300,7 +354,7 @@ class SparkCounter:
         def locating(number: int, counter: ShardCounter) -> _Answer:
             if number not in places_in_shard:
                 return []
-            return located_down_to(counter, places_in_shard[number], lowest)
+            return counter.located(places_in_shard[number], lowest)
 
         shards = []  # of all itemsets that are located, in order
         with self._shards(at_least(least, self._supports), persists=True) as ask:
@@ -328,44 +382,23 @@ class SparkCounter:
             yield lambda question: []
             return
         view, supports = self._view, self._supports[:high]
-        bounds = _shard_bounds(supports, tasks_for(view.frame, int(supports.sum())))
-        count = len(bounds) - 1
-        rank_of = ranks_of(self._order[:high], len(self.item_supports))
-        opened, by_user, cells = view.opened, view.by_user, view.cells
-        size, effort = self._size, view.effort
-
-        def shared(batches: Batches) -> Batches:
-            for purchases, check in opened(batches):
-                for number in range(count):
-                    yield mark(check, number)
-                yield from projected(rank_of, bounds, size, purchases)
-
-        def ask(question: _Question) -> list[_Answer]:
-            def answered(batches: Batches) -> Batches:
-                # The pieces of a shard are neighbours.
-                for number, group in groupby(
-                    single_rows(batches), lambda row: row[PART][0].as_py()
-                ):
-                    rows = [*group]
-                    verify(total(row[CHECK][0].as_py() for row in rows), cells)
-                    low, high = bounds[number : number + 2].tolist()
-                    shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
-                    answer = question(number, shard_counter(shard, size, effort))
-                    yield row_of(_ANSWERS, {"shard": number, "answer": json.dumps(answer)})
-
-            answers = collected(run(shards, answered, _ANSWERS)).sort_by("shard")
-            if answers["shard"].to_pylist() != [*range(count)]:  # each answers once
-                raise changed()
-            return [json.loads(answer) for answer in answers["answer"].to_pylist()]
-
-        frame = run(view.frame, shared, PIECES)
+        shards = _Shards(
+            _shard_bounds(supports, tasks_for(view.frame, int(supports.sum()))),
+            supports,
+            ranks_of(self._order[:high], len(self.item_supports)),
+            self._size,
+            view.by_user,
+            view.cells,
+            view.effort,
+        )
+        frame = run(view.frame, partial(shards.pieces, view.opened), PIECES)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, a task may have none or several.
             repartition = getattr(frame, "repartitionById", frame.repartition)
-            frame = repartition(count, frame[PART].cast("int")).sortWithinPartitions(PART)
+            frame = repartition(shards.count, frame[PART].cast("int")).sortWithinPartitions(PART)
         keeping = persisted(frame) if persists else nullcontext(frame)
-        with keeping as shards:
-            yield ask
+        with keeping as kept:
+            yield partial(shards.ask, kept)
 
 
 @dataclass(frozen=True)
@@ -373,14 +406,12 @@ class SparkSource:
     """Purchases that Spark keeps, of one segment; see `SupportSource`."""
 
     view: StoredPurchases
-    missing_user: str | None
 
     @classmethod
     def of(
         cls,
         segments: Sequence[StoredPurchases],
         segment: int,
-        missing_user: str | None,
         effort: Effort,
         *,
         together: bool = False,
@@ -393,7 +424,7 @@ class SparkSource:
         view = replace(segments[segment], effort=effort_of_task)
         if together:
             view = view.then(partial(replace, together=True))
-        return cls(view, missing_user)
+        return cls(view)
 
     @property
     def by_user(self) -> bool:

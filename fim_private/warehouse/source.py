@@ -406,9 +406,6 @@ class DatabaseSource:
 
     view: View
     vocabulary: Vocabulary
-    by_user: bool
-    units: int
-    missing_user: str | None
     effort: Effort
 
     @classmethod
@@ -416,7 +413,6 @@ class DatabaseSource:
         cls,
         purchases: StoredPurchases,
         segment: int,
-        missing_user: str | None,
         effort: Effort,
         *,
         together: bool,
@@ -428,7 +424,17 @@ class DatabaseSource:
         entries = purchases.entries.filter(_.part == segment).select("unit", "basket", "item")
         items, by_user, units = purchases.items, purchases.by_user, int(purchases.units[segment])
         view = View(purchases.session, entries, len(items), units, by_user, together, items.label)
-        return cls(view, items, by_user, units, missing_user, effort)
+        return cls(view, items, effort)
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a unit is a user; see `SupportSource.by_user`."""
+        return self.view.by_user
+
+    @property
+    def units(self) -> int:
+        """How many units there are; see `SupportSource.units`."""
+        return self.view.units
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of one size or several.

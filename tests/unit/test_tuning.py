@@ -40,8 +40,8 @@ def first_accepted(accepted: Sequence[float]) -> list[float]:
 
 def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> list[float]:
     """What validate draws from, with the mechanism and the rounding that it uses."""
-    mechanism, moved = tuning._rounded_choice(stability, epsilon)
-    steps = scaled(scores, moved / tuning.STEPS)
+    mechanism = tuning._choice_of_steps(epsilon)
+    steps = scaled(scores, stability / tuning.STEPS)
     rate = float(mechanism.rate)
     return first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
 

@@ -36,6 +36,7 @@ from fim_private.dp.noise import (
     discrete_laplace_integer,
     geometric,
 )
+from fim_private.dp.parameters import exact_epsilon, of_parts
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
@@ -494,6 +495,11 @@ class TightMargin(RankCapped):
     # is for the choice (docs/privacy.md, "The split").
     shared_share = Fraction(4, 100)
     step_share = Fraction(8, 100)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        with of_parts():
+            exact_epsilon(self.selection_epsilon)
 
     @property
     def noise(self) -> OneSidedSteps:

@@ -46,6 +46,7 @@ def test_what_is_out_of_all_use() -> None:
         ({"delta": 2e-300, "mechanism": "limited-domain"}, "delta", "1e-300"),
         ({"delta": 1e-300, "rho": 0.1}, "delta", "1e-300"),
         ({"epsilon": 1e-9, "mechanism": "limited-domain"}, "epsilon", "1e-09"),
+        ({"epsilon": 1e-9, "mechanism": "tight-margin"}, "epsilon", "1e-09"),
     ],
 )
 def test_a_part_that_is_too_small(asked: dict[str, Any], name: str, least: str) -> None:

@@ -14,6 +14,7 @@ learning  Studies: how many values and rows private learning takes, as measured 
           for.
 paper     Studies of what the paper claims, and the table of what was found.
 counting  Speed: counting against every other tool, reading, whole commands. Needs the frame only.
+spark     Studies: what counting on Spark, and in a database, costs.
 tuning    What the study of validation is made of.
 validation  A study: parameters chosen privately, in the ways of Chaudhuri and Vinterbo (2013) and
             since.

@@ -162,22 +162,17 @@ _GRID_TITLES = {
 _GRID_READINGS = {
     "λ of the paper": (
         "λ = 0.001, 0.112, … 1, and training near to each minimum. Of ten folds one tests, the "
-        "next one validates, "
-        "eight train. Control has no noise at all. Stability and alphaSplit spend half of α on "
-        "training and half on "
-        "choosing, as in the paper. Rows to train on and to validate with are different rows, "
-        "and three ways make use "
-        "of that. `Stability, winner kept` returns the very model that won, and so may choose "
-        "with all of α. "
-        "`alphaSplit, parallel` trains with α/10 each and chooses with α. best_of runs with α/3, "
-        "50 times on average. "
-        "A prediction is (1 + margin)/2, cut to [0, 1]. The paper's order is Control, Stability, "
-        "alphaSplit, Random."
+        "next one validates, eight train. Control has no noise at all. Stability and alphaSplit "
+        "spend half of α on training and half on choosing, as in the paper. Rows to train on and "
+        "to validate with are different rows, and three ways make use of that. `Stability, winner "
+        "kept` returns the very model that won, and so may choose with all of α. `alphaSplit, "
+        "parallel` trains with α/10 each and chooses with α. best_of runs with α/3, 50 times on "
+        "average. A prediction is (1 + margin)/2, cut to [0, 1]. The paper's order is Control, "
+        "Stability, alphaSplit, Random."
     ),
     "geometric λ": (
         "λ_min = 0.001 is what makes training unstable: β is nearly 1/(λ_min n) for ramp scores. "
-        "From 0.01 on, in "
-        "equal ratios, it is a tenth."
+        "From 0.01 on, in equal ratios, it is a tenth."
     ),
     "30 steps": (
         "The λ of the paper, but 30 steps of descent for each. The number of steps, not the "
@@ -224,15 +219,11 @@ def _grid(results: Results, grid: str) -> Section:
     best = [f"For the {words}: {_counted(wins[measure])}" for measure, words in _WORDS.items()]
     reading = (
         f"{_GRID_READINGS[grid]} Here β = {max(betas):.2g}. Means over {runs} runs on each fold, "
-        f"with standard errors "
-        f"over folds of {max(errors):.2g} at most. One way is called better than another where "
-        f"the mean difference "
-        f"over folds is more than two of its standard errors. There are "
-        f"{sum(clear[_PAIRS[0]].values())} comparisons "
-        f"(scalings, measures, α) of each pair. "
-        f"{'. '.join(_told(pair, clear[pair]) for pair in _PAIRS)}. How often "
-        f"does each private way have the best mean, over both scalings and all α? "
-        f"{'. '.join(best)}."
+        f"with standard errors over folds of {max(errors):.2g} at most. One way is called better "
+        "than another where the mean difference over folds is more than two of its standard "
+        f"errors. There are {sum(clear[_PAIRS[0]].values())} comparisons (scalings, measures, α) "
+        f"of each pair. {'. '.join(_told(pair, clear[pair]) for pair in _PAIRS)}. How often does "
+        f"each private way have the best mean, over both scalings and all α? {'. '.join(best)}."
     )
     comparison = Table(
         ("better", *(f"{one} against {other}" for one, other in _PAIRS)), tuple(compared)

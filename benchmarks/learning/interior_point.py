@@ -246,17 +246,13 @@ def _needs(results: Results) -> Section:
         if exists(way, bits) and (n := _asked(results, bits, way))
     ]
     reading = (
-        f"At ε = {EPSILON:g}, δ = {DELTA}, {NEIGHBORS}, "
-        f"on the worst of {len(SHAPES)} shapes of data in two places, "
-        f"which way needs the fewest values? {best}. RecConcave finds a point from "
-        f"{min(recursive):,} values on, where "
-        f"its theorem asks for {min(promised):,} or more. That is with natural logarithms; with "
-        f"those of base 2 it is "
-        f"half as many again. It is the best {', '.join(ahead) or 'nowhere'}, and a second "
-        f"recursion pays "
-        f"{', '.join(paid) or 'nowhere'} here. The number that MajorityPath's theorem asks for "
-        f"is enough for any data "
-        "at all."
+        f"At ε = {EPSILON:g}, δ = {DELTA}, {NEIGHBORS}, on the worst of {len(SHAPES)} shapes of "
+        f"data in two places, which way needs the fewest values? {best}. RecConcave finds a point "
+        f"from {min(recursive):,} values on, where its theorem asks for {min(promised):,} or more. "
+        "That is with natural logarithms; with those of base 2 it is half as many again. It is the "
+        f"best {', '.join(ahead) or 'nowhere'}, and a second recursion pays "
+        f"{', '.join(paid) or 'nowhere'} here. The number that MajorityPath's theorem asks for is "
+        "enough for any data at all."
     )
     columns = ("bits", *WAYS)
     return Section(
@@ -286,10 +282,9 @@ def _shapes(results: Results) -> Section:
             ]
     reading = (
         f"With {bits} bits, around the middle of the domain, where it is cut first, and around a "
-        f"third of it. The "
-        "exponential mechanism has the most to do where all values are at two points. Ways that "
-        "work on the "
-        "domain's tree have the most to do where values thin out on all scales."
+        "third of it. The exponential mechanism has the most to do where all values are at two "
+        "points. Ways that work on the domain's tree have the most to do where values thin out on "
+        "all scales."
     )
     return Section(
         "By the shape of the data", reading, tables=(Table(("way", *SHAPES), tuple(rows)),)
@@ -305,14 +300,11 @@ def _a_dist(results: Results) -> Section:
     most = max(float(cell or 0) for row in corrected for cell in row[2:])
     least = min(float(row[2] or 0) for row in overlooked)
     reading = (
-        "RecConcave chooses intervals by A_dist, the best if its margin is large. The quality "
-        "has sensitivity 1; the "
-        "margin is a difference of two of them, and under replace-one has sensitivity 2. If that "
-        "is overlooked (noise "
-        f"of scale 1/ε, threshold ln(1/δ)/ε), neighbours with the same leader need {least:,.0f} "
-        f"times the δ of "
-        f"10⁻⁶ or more. With the constants of Theorem 7, which are used here, {most:.2f} of it "
-        f"is the most."
+        "RecConcave chooses intervals by A_dist, the best if its margin is large. The quality has "
+        "sensitivity 1; the margin is a difference of two of them, and under replace-one has "
+        "sensitivity 2. If that is overlooked (noise of scale 1/ε, threshold ln(1/δ)/ε), "
+        f"neighbours with the same leader need {least:,.0f} times the δ of 10⁻⁶ or more. With the "
+        f"constants of Theorem 7, which are used here, {most:.2f} of it is the most."
     )
     columns = ("ε", "sensitivity of the margin", "δ used, same leader", "δ used, another leader")
     return Section(

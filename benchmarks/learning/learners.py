@@ -317,14 +317,11 @@ def _concepts(results: Results) -> Section:
         rows.append((name, found["hardest"], found["uniform"], found["promised"]))
     reading = (
         f"For 95 % of runs, at ε = {EPSILON:g}, δ = {DELTA:g} for points, {NEIGHBORS}, from exact "
-        "distributions. A point needs this number of rows that have it, in any domain. A "
-        "threshold is to be wrong "
-        f"about fewer than {100 * ERROR:g} % of the rows. On the data that are hardest for it, "
-        f"where nearly all "
-        "thresholds are wrong about just that share, it takes what Theorem 26 promises. On "
-        "evenly spaced values the "
-        "number of bits does not matter. With private labels the harder of two kinds of data is "
-        "shown."
+        "distributions. A point needs this number of rows that have it, in any domain. A threshold "
+        f"is to be wrong about fewer than {100 * ERROR:g} % of the rows. On the data that are "
+        "hardest for it, where nearly all thresholds are wrong about just that share, it takes "
+        "what Theorem 26 promises. On evenly spaced values the number of bits does not matter. "
+        "With private labels the harder of two kinds of data is shown."
     )
     columns = ("concept", "hardest data", "evenly spaced values", "promised")
     return Section("Points and thresholds", reading, tables=(Table(columns, tuple(rows)),))
@@ -349,12 +346,10 @@ def _boxes(results: Results) -> Section:
             enough.setdefault(columns, int(number))
     told = ", ".join(f"{number:,} rows (columns: {columns})" for columns, number in enough.items())
     reading = (
-        f"At ε = {EPSILON:g}, {NEIGHBORS}, "
-        f"16 bits, half of the uniform rows are in the box. An error of {ALPHA:g} or less on new "
-        f"rows, in 95 % of the "
-        f"runs, takes {told or 'more rows than any number tried'}. Promised is what Theorem 26 "
-        f"asks "
-        "for, for an error of as much on the rows at hand, whatever they are."
+        f"At ε = {EPSILON:g}, {NEIGHBORS}, 16 bits, half of the uniform rows are in the box. An "
+        f"error of {ALPHA:g} or less on new rows, in 95 % of the runs, takes "
+        f"{told or 'more rows than any number tried'}. Promised is what Theorem 26 asks for, for "
+        "an error of as much on the rows at hand, whatever they are."
     )
     header = (
         "columns",
@@ -376,15 +371,12 @@ def _sanitizers(results: Results) -> Section:
             n = f"{found['n']:,}" if found["n"] else f"more than {most:,}"
             rows.append((question, way, shape, n, found["runs"], asked.get(way)))
     reading = (
-        f"The table has the number of values it takes until no answer errs by more than "
-        f"{ALPHA:g} n in 95 % of the "
-        f"runs. These numbers are on a grid with steps of a quarter, at ε = {EPSILON:g}, δ = "
-        f"{DELTA:g}, "
-        f"{sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and counts, by advanced "
-        f"composition; `mine` answers the "
-        "same question with size 1, the top 2/α and their supports. SanThresholds makes up to "
-        "77/α calls of four steps "
-        "each, here on 16 bits; `quantiles` answers with 15 cuts."
+        f"The table has the number of values it takes until no answer errs by more than {ALPHA:g} "
+        "n in 95 % of the runs. These numbers are on a grid with steps of a quarter, at ε = "
+        f"{EPSILON:g}, δ = {DELTA:g}, {sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and "
+        "counts, by advanced composition; `mine` answers the same question with size 1, the top "
+        "2/α and their supports. SanThresholds makes up to 77/α calls of four steps each, here on "
+        "16 bits; `quantiles` answers with 15 cuts."
     )
     columns = ("for all", "way", "data", "values needed", "runs", "asked for by the theorem")
     return Section(
@@ -412,11 +404,9 @@ def _densities(results: Results) -> Section:
     )
     within = [row for row in rows if float(row[5] or 0) <= float(row[6] or 0)]
     reading = (
-        f"{len(BINS)} widths, α = {EPSILON:g} in all, half of it to choose by; integrated "
-        f"squared error. "
-        f"{told}. The score that Stability's choice loses in 5 % of the runs is within the bound "
-        f"of the paper's "
-        f"Theorem 3 in {len(within)} of {len(rows)} cases."
+        f"{len(BINS)} widths, α = {EPSILON:g} in all, half of it to choose by; integrated squared "
+        f"error. {told}. The score that Stability's choice loses in 5 % of the runs is within the "
+        f"bound of the paper's Theorem 3 in {len(within)} of {len(rows)} cases."
     )
     columns = ("n", *WAYS, "score lost, 95 % quantile", "bound", "runs")
     return Section("The width of a private histogram", reading, (Table(columns, tuple(rows)),))

@@ -91,14 +91,12 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
     yield (
         "2.2",
         (
-            "Equation (1): the exponential mechanism needs n = Ω(log K / ε) though one item "
-            "leads by "
-            "all of n"
+            "Equation (1): the exponential mechanism needs n = Ω(log K / ε) though one item leads "
+            "by all of n"
         ),
         f"{judged(slopes)}: {units[0]} units at K = 10^{exponents[0]}, {units[-1]} at "
-        f"10^{exponents[-1]}. A check is a "
-        "slope against ln K within 5 % of 2/ε (replace-one) or 1/ε (add-remove), with one leader "
-        "and with two.",
+        f"10^{exponents[-1]}. A check is a slope against ln K within 5 % of 2/ε (replace-one) or "
+        "1/ε (add-remove), with one leader and with two.",
         part,
     )
     tied, alone = (
@@ -113,9 +111,8 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
         "2.2",
         "The distance mechanism fails on D = (2, …, 2), where two items lead together",
         f"{judged([*fails, *(None not in case['units'] for case in alone)])}: with up to "
-        f"{examples.MOST_UNITS:,} units "
-        f"it names an item with probability {highest:.1e} at most; on D = (1, …, 1) it needs "
-        f"{alone[0]['units'][0]} units whatever K.",
+        f"{examples.MOST_UNITS:,} units it names an item with probability {highest:.1e} at most; "
+        f"on D = (1, …, 1) it needs {alone[0]['units'][0]} units whatever K.",
         part,
     )
     margin = [_of(found, data, "large-margin")["units"] for data in (one, two)]
@@ -138,12 +135,10 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
     yield (
         "2.2",
         "Proposition 1: without δ you pay for the universe",
-        f"{judged([*pure, _constant(even)])} in the form proved here: n ≥ ln(K − 1)/ε for "
-        f"success 1/2, half of that "
-        "under add-remove. A check is a pure mechanism at a K, which needs that at least. The "
-        "exponential mechanism "
-        f"needs about twice that. One more check is that large margin needs {even[0]} units for "
-        f"every K.",
+        f"{judged([*pure, _constant(even)])} in the form proved here: n ≥ ln(K − 1)/ε for success "
+        "1/2, half of that under add-remove. A check is a pure mechanism at a K, which needs that "
+        "at least. The exponential mechanism needs about twice that. One more check is that large "
+        f"margin needs {even[0]} units for every K.",
         "Pure privacy pays for the universe",
     )
 
@@ -175,9 +170,8 @@ def _margin(found: dict[str, Any]) -> Row:
             "avoided"
         ),
         f"{judged(checks)} in the form proved here: no success is above the bound, no mechanism "
-        f"needs less. "
-        f"At ℓ = {int(most):,} a lead of {needed.get(most, math.nan):.1f} units is needed, large "
-        f"margin needs {half}.",
+        f"needs less. At ℓ = {int(most):,} a lead of {needed.get(most, math.nan):.1f} units is "
+        f"needed, large margin needs {half}.",
         "A margin below rank ℓ leaves ln ℓ to pay",
     )
 
@@ -202,10 +196,9 @@ def _mechanism(found: Results) -> Iterator[Row]:
             "probability 1 − η"
         ),
         f"{judged(p.lower >= 1 - p.eta for p in points)}: its condition holds for some η in "
-        f"{holds} of {len(cases)} "
-        f"cases. A check is a case and an η. It asks that the lower Clopper–Pearson limit of the "
-        f"share within the "
-        f"bound is 1 − η at least. The least share is {floored(share)} (at any η).",
+        f"{holds} of {len(cases)} cases. A check is a case and an η. It asks that the lower "
+        "Clopper–Pearson limit of the share within the bound is 1 − η at least. The least share is "
+        f"{floored(share)} (at any η).",
         "The bound of Theorem 3",
     )
 
@@ -219,11 +212,9 @@ def _itemsets(found: Results) -> Iterator[Row]:
     yield (
         "4.1",
         "Corollary 1: for itemsets the error is O(log(L/δ)/(nε))",
-        f"{judged(c is not None and math.isfinite(c) for c in released)}: the largest C with "
-        f"which it holds with "
-        f"probability 1 − δ is {largest:.2f}. {len(cases) - len(released)} of {len(cases)} cases "
-        f"are left out, as "
-        "abstaining alone is above δ there.",
+        f"{judged(c is not None and math.isfinite(c) for c in released)}: the largest C with which "
+        f"it holds with probability 1 − δ is {largest:.2f}. {len(cases) - len(released)} of "
+        f"{len(cases)} cases are left out, as abstaining alone is above δ there.",
         "The constant of Corollary 1",
     )
     told = [case for case in corollary1.parts(found, "errors").values() if _told(case)]
@@ -231,11 +222,9 @@ def _itemsets(found: Results) -> Iterator[Row]:
         "4.1",
         "Corollary 1: that error does not depend on |I|",
         f"{judged(_plateau(case) for case in told)}. Without the universe, large margin cannot "
-        f"depend on |I|: no |I| "
-        "goes in. With it, it is better for small |I| and reaches the same plateau. A check is a "
-        "data set and a size. "
-        "There the universe costs nothing at any |I|, and at the largest changes the error by at "
-        "most 1 % of f_max.",
+        "depend on |I|: no |I| goes in. With it, it is better for small |I| and reaches the same "
+        "plateau. A check is a data set and a size. There the universe costs nothing at any |I|, "
+        "and at the largest changes the error by at most 1 % of f_max.",
         "Error as the universe grows",
     )
     rows = [row for case in corollary1.parts(found, "condition").values() for row in case]
@@ -247,12 +236,9 @@ def _itemsets(found: Results) -> Iterator[Row]:
         "4.1",
         "It takes f_max ≥ C log(L/δ)/(nε)",
         f"{judged(sure)}. A check is a case with f_max·nε/ln(L/δ) above the constant that the "
-        f"proof gives: it releases "
-        f"with probability 1 − δ. The constant is (T(L) + 21 ln(3/δ))/ln(L/δ) at ε = 1. That is "
-        f"{constants} at "
-        f"L = 1 / 10 / 10³ / 10⁶ (δ = 1e-6). The least sufficient C measured is {measured:.1f} "
-        f"({len(rows):,} cases), "
-        f"{compared}.",
+        "proof gives: it releases with probability 1 − δ. The constant is (T(L) + 21 "
+        f"ln(3/δ))/ln(L/δ) at ε = 1. That is {constants} at L = 1 / 10 / 10³ / 10⁶ (δ = 1e-6). The "
+        f"least sufficient C measured is {measured:.1f} ({len(rows):,} cases), {compared}.",
         "When does it succeed?",
     )
 
@@ -296,12 +282,10 @@ def _growth(found: Results) -> Row:
         "4.1",
         "The exponential mechanism's error grows as r log |I|",
         f"{judged(checks)}, of the support needed: it grows by r ln 10 / rate units for each "
-        f"factor of ten in |I|. A "
-        "check is an r and a notion of neighbours, within 5 %. The error itself steps from about "
-        "0 to f_max where the "
-        f"support is below that. Large margin is ahead only beyond ln K = {crossing[0]:.0f} "
-        f"(replace-one) or "
-        f"{crossing[1]:.0f} (add-remove): hundreds, where a shop's pairs are some 20.",
+        "factor of ten in |I|. A check is an r and a notion of neighbours, within 5 %. The error "
+        "itself steps from about 0 to f_max where the support is below that. Large margin is ahead "
+        f"only beyond ln K = {crossing[0]:.0f} (replace-one) or {crossing[1]:.0f} (add-remove): "
+        "hundreds, where a shop's pairs are some 20.",
         "Support needed as the universe grows; Where the two cross",
     )
 
@@ -318,11 +302,9 @@ def _vocabulary(found: Results) -> Row:
         "4.1",
         "You need to know nothing about the universe",
         f"{judged(checks)}: a check is a run of the command on an open vocabulary. Large margin "
-        f"and limited-domain "
-        "find the planted pair where its support is what they need. Without the vocabulary's "
-        "size the exponential "
-        "mechanism is refused. With it, it names the pair where its support pays for that. "
-        "Nobody names another.",
+        "and limited-domain find the planted pair where its support is what they need. Without the "
+        "vocabulary's size the exponential mechanism is refused. With it, it names the pair where "
+        "its support pays for that. Nobody names another.",
         "Items that nobody knows in advance",
     )
 
@@ -379,10 +361,8 @@ def _learning(found: dict[str, Any]) -> Iterator[Row]:
         "4.2",
         "Useless hypotheses cost nothing: what counts are the nearly best",
         f"{judged(most < 1e-6 for most in moved)} where n is large enough for a margin. Large "
-        f"margin's excess error "
-        f"moves by {max(moved, default=math.nan):.1e} at most up to |H| = 10^300. The "
-        f"exponential mechanism is better "
-        "until |H| is astronomical.",
+        f"margin's excess error moves by {max(moved, default=math.nan):.1e} at most up to |H| = "
+        "10^300. The exponential mechanism is better until |H| is astronomical.",
         "Excess error as the class grows",
     )
     learned = [
@@ -396,9 +376,8 @@ def _learning(found: dict[str, Any]) -> Iterator[Row]:
         "4.2",
         "Corollary 2: error O(log |H(t*)| / (nε)) beyond what sampling costs",
         f"{judged(share is not None and share >= PROMISED for share in covered)} in the form "
-        f"proved here. In each case "
-        f"where t* exists the error is within the bound with probability {floored(least)} at "
-        f"least (promised: "
-        f"{PROMISED}). The bound is far above what is measured.",
+        "proved here. In each case where t* exists the error is within the bound with probability "
+        f"{floored(least)} at least (promised: {PROMISED}). The bound is far above what is "
+        "measured.",
         "The bound as the sample grows",
     )

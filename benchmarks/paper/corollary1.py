@@ -145,16 +145,12 @@ def _needed(results: Results) -> Section:
     off = max(abs(row[2] / (row[0] * math.log(10) / rates[row[1]]) - 1) for row in rows)
     reading = (
         f"{'Confirmed' if off < 0.05 else 'NOT confirmed'} (section 3.3): the support that large "
-        f"margin needs is "
-        f"{margin} units for every universe and size. The exponential mechanism's grows in "
-        f"proportion to r log |I|. "
-        f"For each factor of ten in |I|, each item of the itemset adds {grows[0][2]:.1f} units "
-        f"(replace-one; half of "
-        f"that under add-remove). The growth is at most {off:.1%} off the prediction r ln 10 / "
-        f"rate. At ε = 1 and "
-        f"δ = 1e-6 that makes {grows[-1][3]:,} to {grows[-1][4]:,} units at r = {grows[-1][0]}. "
-        f"For universes that can "
-        f"be listed the exponential mechanism needs far less than large margin."
+        f"margin needs is {margin} units for every universe and size. The exponential mechanism's "
+        "grows in proportion to r log |I|. For each factor of ten in |I|, each item of the itemset "
+        f"adds {grows[0][2]:.1f} units (replace-one; half of that under add-remove). The growth is "
+        f"at most {off:.1%} off the prediction r ln 10 / rate. At ε = 1 and δ = 1e-6 that makes "
+        f"{grows[-1][3]:,} to {grows[-1][4]:,} units at r = {grows[-1][0]}. For universes that can "
+        "be listed the exponential mechanism needs far less than large margin."
     )
     columns = ("r", "neighbours", "exponential: units for a factor 10 in the number of items")
     more = (
@@ -197,23 +193,16 @@ def _errors(results: Results) -> Section:
     worst = max(last["replace-one"] for _, last, _ in ends)
     flat = max(last["large-margin"] for _, last, _ in ends)
     reading = (
-        f"Mean error f_max − f(I) in units at ε = 1, δ = 1e-6, from exact distributions; "
-        f"abstaining counts as naming "
-        f"an itemset that nobody has. Large margin without the universe takes no |I|, so its "
-        f"error is one number. "
-        f"With the universe it ends with an exponential mechanism at ε/3 that helps in small "
-        f"universes. With 10^60 "
-        f"items the error is what it is without the universe (at most {apart:.1e} of f_max "
-        f"apart). On real spectra the "
-        "exponential mechanism's error is a step: next to nothing until r log |I| outweighs "
-        "f_max, then f_max. Where "
-        "itemsets crowd below a leader (second table: e^(0.75 d) of them d units below) it grows "
-        "in proportion to r log "
-        f"|I|, to {worst:.0f} units. Large margin's stays at or below {flat:.1f}. In {lost} of "
-        f"{len(rows)} spectra "
-        "large margin abstains more often than not, where the exponential mechanism over a "
-        "listed universe still "
-        "answers."
+        "Mean error f_max − f(I) in units at ε = 1, δ = 1e-6, from exact distributions; abstaining "
+        "counts as naming an itemset that nobody has. Large margin without the universe takes no "
+        "|I|, so its error is one number. With the universe it ends with an exponential mechanism "
+        "at ε/3 that helps in small universes. With 10^60 items the error is what it is without "
+        f"the universe (at most {apart:.1e} of f_max apart). On real spectra the exponential "
+        "mechanism's error is a step: next to nothing until r log |I| outweighs f_max, then f_max. "
+        "Where itemsets crowd below a leader (second table: e^(0.75 d) of them d units below) it "
+        f"grows in proportion to r log |I|, to {worst:.0f} units. Large margin's stays at or below "
+        f"{flat:.1f}. In {lost} of {len(rows)} spectra large margin abstains more often than not, "
+        "where the exponential mechanism over a listed universe still answers."
     )
     columns = (
         "data",
@@ -261,17 +250,13 @@ def _crossings(results: Results) -> Section:
     never = sum(crossing["measured"] is None for *_, crossing in crossings)
     least = min(row[3] for row in rows)
     reading = (
-        f"Large margin has the smaller mean error only beyond some ln K, K the number of "
-        f"candidates. At the support "
-        f"that large margin needs this is {rows[0][3]:.0f} (replace-one) and {rows[1][3]:.0f} "
-        f"(add-remove); "
-        f"{least:.0f} is the least of all. The prediction, rate · f_max + ln(error / f_max), is "
-        f"off by at most "
-        f"{off:.1f}. All pairs of 16,470 items are ln K = {math.log(math.comb(16_470, 2)):.1f}: "
-        f"listed universes are "
-        f"the exponential mechanism's. In {never} of {len(crossings)} cases large margin "
-        f"abstains more often than not, "
-        f"and never wins."
+        "Large margin has the smaller mean error only beyond some ln K, K the number of "
+        f"candidates. At the support that large margin needs this is {rows[0][3]:.0f} "
+        f"(replace-one) and {rows[1][3]:.0f} (add-remove); {least:.0f} is the least of all. The "
+        f"prediction, rate · f_max + ln(error / f_max), is off by at most {off:.1f}. All pairs of "
+        f"16,470 items are ln K = {math.log(math.comb(16_470, 2)):.1f}: listed universes are the "
+        f"exponential mechanism's. In {never} of {len(crossings)} cases large margin abstains more "
+        "often than not, and never wins."
     )
     columns = ("data", "r", "neighbours", "ln K measured", "ln K predicted")
     return Section("Where the two cross", reading, (Table(columns, tuple(rows)),))
@@ -309,15 +294,12 @@ def _bound(results: Results) -> Section:
     draws = points[0].draws if points else 0
     reading = (
         f"{verdict} (Theorem 3): wherever the paper's margin condition c(ℓ*+1) < c(1) − (21/ε) "
-        f"ln(3/η) − T(ℓ*) holds "
-        f"for some ℓ*, at least 1 − η of {draws:,} seeded releases keep the bound. The bound is "
-        f"f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η). A check asks that the lower limit of a 95 % "
-        f"Clopper–Pearson interval is "
-        f"above 1 − η as well. These are {len(points)} checks in {met} "
-        f"of {len(cases)} cases, six η on the same draws. In the others the condition holds for "
-        f"no η and the theorem "
-        f"says nothing. The bound is far from tight: the exact probability is below 0.9999 in "
-        f"{open_} checks only."
+        f"ln(3/η) − T(ℓ*) holds for some ℓ*, at least 1 − η of {draws:,} seeded releases keep the "
+        "bound. The bound is f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η). A check asks that the lower limit "
+        f"of a 95 % Clopper–Pearson interval is above 1 − η as well. These are {len(points)} "
+        f"checks in {met} of {len(cases)} cases, six η on the same draws. In the others the "
+        "condition holds for no η and the theorem says nothing. The bound is far from tight: the "
+        f"exact probability is below 0.9999 in {open_} checks only."
     )
     columns = (
         "η",
@@ -342,12 +324,10 @@ def _constants(results: Results) -> Section:
     largest = f"{rows[0][-1]:.2f}" if rows else "not known: there is no such case"
     reading = (
         "The least C with P(f(I) ≥ f_max − C ln(L/δ)/(nε)) ≥ 1 − δ, from exact distributions, "
-        "where abstaining has "
-        f"probability at most δ, the mechanism's own: {len(rows)} of {len(cases)} cases. The "
-        f"others do not have the "
-        f"margin (next part). The largest C is {largest}; it is small because ln(2ℓ*/η) counts "
-        f"leaders, not the L "
-        "itemsets that occur. The table has the fifteen largest."
+        f"where abstaining has probability at most δ, the mechanism's own: {len(rows)} of "
+        f"{len(cases)} cases. The others do not have the margin (next part). The largest C is "
+        f"{largest}; it is small because ln(2ℓ*/η) counts leaders, not the L itemsets that occur. "
+        "The table has the fifteen largest."
     )
     columns = ("data", "r", "n", "ε", "δ", "f_max (units)", "L", "least C")
     return Section("The constant of Corollary 1", reading, (Table(columns, tuple(rows[:15])),))
@@ -369,17 +349,12 @@ def _condition(results: Results) -> Section:
     )
     reading = (
         f"{verdict}: Corollary 1 asks for f_max ≥ C log(L/δ)/(nε). Its proof gives C = "
-        f"{min(proved):.0f} to "
-        f"{max(proved):.0f} for the L, ε and δ here. Above that, abstaining has probability at "
-        f"most δ in all "
-        f"{len(rows):,} cases (random parts of the data, four ε, δ = 1e-6 and 1e-8). Measured, "
-        f"the greatest "
-        f"f_max·nε / ln(L/δ) with a higher probability of abstaining is "
-        f"{max(fails, default=0):.1f} "
-        f"({max(rare, default=0):.1f} for more than 5 %). The least without is "
-        f"{min(least, default=math.nan):.1f}. "
-        f"Between the two the margin decides, for itemsets that share the lead need a higher "
-        f"rank and a wider margin."
+        f"{min(proved):.0f} to {max(proved):.0f} for the L, ε and δ here. Above that, abstaining "
+        f"has probability at most δ in all {len(rows):,} cases (random parts of the data, four ε, "
+        "δ = 1e-6 and 1e-8). Measured, the greatest f_max·nε / ln(L/δ) with a higher probability "
+        f"of abstaining is {max(fails, default=0):.1f} ({max(rare, default=0):.1f} for more than 5 "
+        f"%). The least without is {min(least, default=math.nan):.1f}. Between the two the margin "
+        "decides, for itemsets that share the lead need a higher rank and a wider margin."
     )
     return Section("When does it succeed?", reading)
 
@@ -410,18 +385,15 @@ def _unknown(results: Results) -> Section:
         answer for (_, o), answers in said.items() if o in without for answer in answers.values()
     ]
     reading = (
-        f"Baskets with a planted pair among items that nobody listed, by the shipped command (ε "
-        f"= 1, δ = 1e-6, "
-        f"replace-one, one seed). Without a universe the exponential mechanism is refused "
-        f"({sum(a.startswith('refused') for a in refused)} of {len(refused)} runs), because "
-        f"items taken from the data "
-        "are not private. Given only the size of an open vocabulary it answers and pays. Over "
-        "strings of 32 bytes "
-        f"that is {paid[0][-1]:,} to {paid[-1][-1]:,} units for r = {paid[0][1]} to "
-        f"{paid[-1][1]}, against large "
-        f"margin's {paid[0][3]}. For GTINs, and for single strings, it needs less than large "
-        f"margin. Limited-domain "
-        f"needs no universe either and {paid[0][5]} units: where nothing is known it beats both."
+        "Baskets with a planted pair among items that nobody listed, by the shipped command (ε = "
+        "1, δ = 1e-6, replace-one, one seed). Without a universe the exponential mechanism is "
+        f"refused ({sum(a.startswith('refused') for a in refused)} of {len(refused)} runs), "
+        "because items taken from the data are not private. Given only the size of an open "
+        f"vocabulary it answers and pays. Over strings of 32 bytes that is {paid[0][-1]:,} to "
+        f"{paid[-1][-1]:,} units for r = {paid[0][1]} to {paid[-1][1]}, against large margin's "
+        f"{paid[0][3]}. For GTINs, and for single strings, it needs less than large margin. "
+        f"Limited-domain needs no universe either and {paid[0][5]} units: where nothing is known "
+        "it beats both."
     )
     names = (
         "large margin",

@@ -3,7 +3,7 @@
 
 What large margin pays for is the number of hypotheses near the best, not the number of all, which
 here grows by useless ones: conjunctions with a feature that no row has, thresholds beyond every
-value. The bound is in the form proved in hypothesis_classes.py. All probabilities of mechanisms are
+value. The bound is in the form that hypothesis_classes.py states. All probabilities of mechanisms are
 exact; samples of rows are drawn with a seed.
 """
 
@@ -262,15 +262,12 @@ def _growth(results: Results) -> Section:
             tables.append(Table(columns, lines))
     reading = (
         "n is such that large margin just finds its margin. Its excess error does not depend on "
-        "|H| then (it moves by "
-        f"{max(flat):.1e} at most). The exponential mechanism's rises to a useless hypothesis's "
-        f"when ln |H| passes "
-        f"nε/2 times the gap. Where is large margin's lower by more than two standard errors, "
-        f"over {samples} samples, "
-        f"the same for both? {'. '.join(won)}. Elsewhere the exponential mechanism is as good or "
-        f"better, or the "
-        "samples do not tell. Limited-domain and tight-margin, whose abstentions count as "
-        "useless, do not feel |H|."
+        f"|H| then (it moves by {max(flat):.1e} at most). The exponential mechanism's rises to a "
+        "useless hypothesis's when ln |H| passes nε/2 times the gap. Where is large margin's lower "
+        f"by more than two standard errors, over {samples} samples, the same for both? "
+        f"{'. '.join(won)}. Elsewhere the exponential mechanism is as good or better, or the "
+        "samples do not tell. Limited-domain and tight-margin, whose abstentions count as useless, "
+        "do not feel |H|."
     )
     return Section("Excess error as the class grows", reading, tuple(tables))
 
@@ -297,9 +294,8 @@ def _shells(results: Results) -> Section:
         )
         parts.append(f"{name}, n = {last['rows']:,}: {at}")
     reading = (
-        f"H(t) holds the hypotheses with error at most err* + t, out of 10^{LARGE}. Only the "
-        f"shell up to t*(n) costs "
-        f"anything, and it shrinks as n grows. {'; '.join(parts)}."
+        f"H(t) holds the hypotheses with error at most err* + t, out of 10^{LARGE}. Only the shell "
+        f"up to t*(n) costs anything, and it shrinks as n grows. {'; '.join(parts)}."
     )
     table = Table(
         ("data", "hypotheses", "rows", "listed", "prediction functions F", "err*"), tuple(rows)
@@ -344,20 +340,15 @@ def _bounds(results: Results) -> Section:
         f"{row[0]} n = {row[1]:,} (mean {row[5]:.4f})" for row in rows if row[7] is None
     )
     reading = (
-        f"All this is at ε = 1, δ = {DELTA}, |H| = 10^{LARGE}, η = {ETA}, from exact "
-        f"distributions on {samples} "
-        f"samples. In every case where t* exists the error is within the bound with probability "
-        f"at least {least} "
-        f"(promised: {1 - 2 * ETA}), and far below it. It says nothing for: "
-        f"{silent or 'none of these'}. Large "
-        f"margin's mean error is lower by more than two standard errors at "
-        f"{', '.join(better) or 'none of these'}. "
-        "Elsewhere the exponential mechanism is as good or better, or the samples do not tell. "
-        "|H| is small for it, "
-        "most of all where n is too small for a margin. A mean over few samples jumps where a "
-        "sample's best hypothesis "
-        "is not the population's best, and for both alike. Quantile: the 90 % quantile of large "
-        "margin's error."
+        f"All this is at ε = 1, δ = {DELTA}, |H| = 10^{LARGE}, η = {ETA}, from exact distributions "
+        f"on {samples} samples. In every case where t* exists the error is within the bound with "
+        f"probability at least {least} (promised: {1 - 2 * ETA}), and far below it. It says "
+        f"nothing for: {silent or 'none of these'}. Large margin's mean error is lower by more "
+        f"than two standard errors at {', '.join(better) or 'none of these'}. Elsewhere the "
+        "exponential mechanism is as good or better, or the samples do not tell. |H| is small for "
+        "it, most of all where n is too small for a margin. A mean over few samples jumps where a "
+        "sample's best hypothesis is not the population's best, and for both alike. Quantile: the "
+        "90 % quantile of large margin's error."
     )
     columns = (
         "data",
@@ -389,11 +380,9 @@ def _sampler(results: Results) -> Section:
                 )
     reading = (
         "Everything above is measured on exact distributions. Here fim.select itself draws from "
-        "lists of all scores, "
-        f"of up to {max(row[1] for row in rows):,} hypotheses. The seeds are the same for each "
-        f"mechanism. Its mean "
-        f"error is {max(abs(row[-1]) for row in rows):.1f} standard errors at most from the "
-        f"exact expectation."
+        f"lists of all scores, of up to {max(row[1] for row in rows):,} hypotheses. The seeds are "
+        f"the same for each mechanism. Its mean error is {max(abs(row[-1]) for row in rows):.1f} "
+        "standard errors at most from the exact expectation."
     )
     columns = (
         "data",

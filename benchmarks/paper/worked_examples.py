@@ -241,19 +241,15 @@ def _equation_one(results: Results) -> Section:
     at = results["answers"][f"{two}|{SURE}|{REPLACE}|distance"]["success with most units"]
     tight, limited = (_needed(results, one, REPLACE, name)[0] for name in BLIND[1:3])
     reading = (
-        f"Section 2.2, equation (1). Of an unknown universe large margin needs {margins[0]} "
-        f"units with one leader and "
-        f"{margins[1]} with two. With K known it is {known[0]} at K = 10^{exponents[0]}, where "
-        f"its last stage is "
-        f"enough, and {known[-1]} at 10^{exponents[-1]}. The exponential mechanism's n grows "
-        f"with ln K by 1/rate "
-        f"({off:.1%} off, second table). The distance mechanism cannot answer D = (2, …, 2): "
-        f"with n = {MOST_UNITS:,} "
-        f"it names an item with probability {at:.1e}. But large margin's constants are large. "
-        f"Under replace-one the "
-        f"exponential needs fewer units "
-        f"{f'below K = 10^{dearer[0]}' if dearer else 'everywhere'}. Tight-margin "
-        f"({tight}) and limited-domain ({limited}) do at any K, without knowing it."
+        f"Section 2.2, equation (1). Of an unknown universe large margin needs {margins[0]} units "
+        f"with one leader and {margins[1]} with two. With K known it is {known[0]} at K = "
+        f"10^{exponents[0]}, where its last stage is enough, and {known[-1]} at "
+        f"10^{exponents[-1]}. The exponential mechanism's n grows with ln K by 1/rate ({off:.1%} "
+        "off, second table). The distance mechanism cannot answer D = (2, …, 2): with n = "
+        f"{MOST_UNITS:,} it names an item with probability {at:.1e}. But large margin's constants "
+        "are large. Under replace-one the exponential needs fewer units "
+        f"{f'below K = 10^{dearer[0]}' if dearer else 'everywhere'}. Tight-margin ({tight}) and "
+        f"limited-domain ({limited}) do at any K, without knowing it."
     )
     return Section("Units needed for 95 % success", reading, (Table(columns, tuple(rows)), slopes))
 
@@ -272,15 +268,11 @@ def _pure(results: Results) -> Section:
     bound, exponential, flip, _, margin = rows[: 2 + len(PURE)]
     reading = (
         "Section 2.2, Proposition 1, in the form proved here. With δ = 0 no mechanism names the "
-        "only item that occurs "
-        "with probability 1/2 unless n >= ln(K - 1)/ε (half of that under add-remove). Under "
-        "replace-one it is "
-        f"{bound[-1]} units at K = 10^{exponents[-1]}; the exponential mechanism needs "
-        f"{exponential[-1]}, "
-        f"permute-and-flip {flip[-1]}. Large margin, with δ = {DELTA}, needs {margin[-1]} for "
-        f"every K, but at "
-        f"K = 10^{exponents[0]} the exponential mechanism needs {exponential[2]}. No success was "
-        f"above the bound."
+        "only item that occurs with probability 1/2 unless n >= ln(K - 1)/ε (half of that under "
+        f"add-remove). Under replace-one it is {bound[-1]} units at K = 10^{exponents[-1]}; the "
+        f"exponential mechanism needs {exponential[-1]}, permute-and-flip {flip[-1]}. Large "
+        f"margin, with δ = {DELTA}, needs {margin[-1]} for every K, but at K = 10^{exponents[0]} "
+        f"the exponential mechanism needs {exponential[2]}. No success was above the bound."
     )
     table = Table(("n for 1/2", "neighbours", *(f"K = 10^{e}" for e in exponents)), tuple(rows))
     return Section("Pure privacy pays for the universe", reading, (table,))
@@ -302,18 +294,14 @@ def _margin(results: Results) -> Section:
     won = [f"{row[0]:,}" for row in rows if row[2] < min(row[3:6])]
     reading = (
         "Section 3.1, Theorem 1, in the form proved here. Among ℓ items nearly tied no (ε, "
-        "δ)-private mechanism names "
-        "the best with probability 1/2 unless it leads by ln((ℓ - 1)/2)/ε. That holds however "
-        "large the margin below "
-        f"them. At ℓ = {ell:,} that lead is {bound:.1f} units. Large margin needs {margin}, "
-        f"{margin / bound:.1f} times "
-        f"as many, as its last stage weighs with ε/6 (Theorem 3 promises {enough:.0f}); "
-        f"tight-margin {tight}, "
+        "δ)-private mechanism names the best with probability 1/2 unless it leads by ln((ℓ - "
+        f"1)/2)/ε. That holds however large the margin below them. At ℓ = {ell:,} that lead is "
+        f"{bound:.1f} units. Large margin needs {margin}, {margin / bound:.1f} times as many, as "
+        f"its last stage weighs with ε/6 (Theorem 3 promises {enough:.0f}); tight-margin {tight}, "
         f"limited-domain {limited}, and exponential, K = {LARGEST:,}, {exponential}. The first "
-        f"three look at the top "
-        f"{LARGEST:,} at most: that cap, the same for all, is public and costs no privacy. Large "
-        f"margin needs fewest "
-        f"at {f'ℓ = {won}' if won else 'no ℓ here'}. No success was above the bound at any point."
+        f"three look at the top {LARGEST:,} at most: that cap, the same for all, is public and "
+        f"costs no privacy. Large margin needs fewest at {f'ℓ = {won}' if won else 'no ℓ here'}. "
+        "No success was above the bound at any point."
     )
     table = Table(("ℓ", "bound: ln((ℓ-1)/2)/ε", *CONTEST, "Theorem 3: (6/ε) ln 4ℓ"), tuple(rows))
     return Section("A margin below rank ℓ leaves ln ℓ to pay", reading, (table,))

@@ -9,6 +9,6 @@ counting_process   One count in a process of its own: this process says what was
 watched_process    its other end watches it: peaks of memory, a limit of time, how it ended, what
                    Spark wrote down.
 cost_model         What a count costs, by baskets and cluster: the model beside what was measured,
-                   and what it says of up to 10^10 baskets; and the figure.
+                   and what it says of up to 10^10 baskets.
 warehouse          A study of its own: a release in DuckDB, beside the local kernel and Spark.
 """

@@ -180,14 +180,11 @@ def model_section(results: Results) -> Section:
     reading = "No count on Spark came to an end."
     if ratios:
         reading = (
-            "The model (`benchmarks/spark/cost_model.py`) is a function of the baskets, their "
-            "mean length, the items, "
-            "the bytes of the source and the cores. It also knows how many items each round "
-            "counts among. Its "
-            "constants were set at 10^5 baskets, those of a task's memory with 10^6 in view; "
-            "what is larger checks "
-            f"them. Its predictions are {min(ratios):.2f} to {max(ratios):.2f} times what was "
-            f"measured."
+            "The model (`benchmarks/spark/cost_model.py`) is a function of the baskets, their mean "
+            "length, the items, the bytes of the source and the cores. It also knows how many "
+            "items each round counts among. Its constants were set at 10^5 baskets, those of a "
+            "task's memory with 10^6 in view; what is larger checks them. Its predictions are "
+            f"{min(ratios):.2f} to {max(ratios):.2f} times what was measured."
         )
     columns = ("way", "baskets", "what", "predicted (MB)", "measured (MB)", "predicted / measured")
     return Section(
@@ -215,16 +212,13 @@ def plan_section(results: Results) -> Section:
             )
             rows.append((baskets, cores, *_row(expected), smaller.task / 1e6, hours, seconds))
     reading = (
-        f"This is the model, with the rounds that {largest:,} baskets took, and the time for "
-        f"each basket of local[2]. "
-        "It is as if all cores were as fast as these two, each task had a core and the network "
-        "kept up. All here is "
-        "extrapolated, and nobody has run it. Bytes grow with the baskets. Per basket they grow no "
-        "further than to what it takes with each of its items in a shard of its own. A task "
-        "reads 128 MB of a file "
-        "unless spark.sql.files.maxPartitionBytes says less. That decides its memory: with 16 MB "
-        "there are more tasks, "
-        "and each takes less."
+        f"This is the model, with the rounds that {largest:,} baskets took, and the time for each "
+        "basket of local[2]. It is as if all cores were as fast as these two, each task had a core "
+        "and the network kept up. All here is extrapolated, and nobody has run it. Bytes grow with "
+        "the baskets. Per basket they grow no further than to what it takes with each of its items "
+        "in a shard of its own. A task reads 128 MB of a file unless "
+        "spark.sql.files.maxPartitionBytes says less. That decides its memory: with 16 MB there "
+        "are more tasks, and each takes less."
     )
     columns = (
         "baskets", "cores of all executors", "tasks that read", "passes", ("read of the source "
@@ -241,9 +235,6 @@ def _scaled(data: Data, baskets: int) -> Data:
 def _row(expected: Cost) -> tuple[Cell, ...]:
     volumes = (expected.source / 1e9, expected.kept / 1e9, expected.shuffled / 1e9)
     return expected.tasks, expected.passes, *volumes, expected.task / 1e6
-
-
-# The figure.
 
 
 def by_way(results: Results) -> dict[str, dict[int, dict[str, Any]]]:

@@ -115,16 +115,12 @@ def _seconds(results: Results) -> Section:
     ]
     reading = (
         f"All look for the supports of the {WANTED} most frequent pairs of generated baskets "
-        f"(16,000 items, about 8 in "
-        f"a basket). {answer}. Seconds in all are from the start of the process, and include the "
-        f"start of Python, of "
-        "Java and of the session. Seconds of counting begin when there is a session, and include "
-        "reading. A release "
-        "(ten pairs with supports, by the default mechanism, reading again) follows in the same "
-        "process. Under one "
-        "seed local and Spark release the same. Each figure is of one run, on a machine whose "
-        "two cores are all that "
-        f"Spark has here. So it pays for being distributed and gets nothing for it. "
+        f"(16,000 items, about 8 in a basket). {answer}. Seconds in all are from the start of the "
+        "process, and include the start of Python, of Java and of the session. Seconds of counting "
+        "begin when there is a session, and include reading. A release (ten pairs with supports, "
+        "by the default mechanism, reading again) follows in the same process. Under one seed "
+        "local and Spark release the same. Each figure is of one run, on a machine whose two cores "
+        "are all that Spark has here. So it pays for being distributed and gets nothing for it. "
         f"{_versions(told)}{_busy(results)}"
     )
     columns = (
@@ -180,12 +176,10 @@ def _break_even(results: Results) -> Section:
     if rows:
         reading = (
             "A line through the two largest numbers of baskets that each came to: seconds before "
-            "the first basket, and "
-            "microseconds for each. Where a way takes more for each basket than the local "
-            "kernel, it never breaks even "
-            f"on these two cores.{_cores(lines)} Spark is for data that is there already, or is "
-            f"too large "
-            "for one machine: the memory below says from where on."
+            "the first basket, and microseconds for each. Where a way takes more for each basket "
+            f"than the local kernel, it never breaks even on these two cores.{_cores(lines)} Spark "
+            "is for data that is there already, or is too large for one machine: the memory below "
+            "says from where on."
         )
     columns = (
         "way",
@@ -226,13 +220,11 @@ def _bytes(results: Results) -> Section:
             rows.append((way, size, found["file"] / size, *per, stages))
             tables.append((way, size, *(_megabytes(peaks.get(kind)) for kind in _KINDS)))
     reading = (
-        f"Bytes for each basket, from Spark's own log, and peaks of resident memory, from Linux. "
-        f"{_driver(results)}"
-        "In local[2] the JVM of the driver is the executor too, and keeps the baskets; in "
-        "local-cluster it is the "
-        "driver alone. A JVM takes up to what it may (3 GB for the driver, 2 GB for each "
-        "executor) before it tidies "
-        "up. So its peak says little of what it needs."
+        "Bytes for each basket, from Spark's own log, and peaks of resident memory, from Linux. "
+        f"{_driver(results)}In local[2] the JVM of the driver is the executor too, and keeps the "
+        "baskets; in local-cluster it is the driver alone. A JVM takes up to what it may (3 GB for "
+        "the driver, 2 GB for each executor) before it tidies up. So its peak says little of what "
+        "it needs."
     )
     of_bytes = (
         "way",
@@ -299,12 +291,9 @@ def _peers(results: Results) -> Section:
     ended = f"These did not come to an end: {'; '.join(failed)}" if failed else "All came to an end"
     reading = (
         "The same pairs by what Spark has: MLlib's FPGrowth, and a self-join of DataFrames. "
-        "FPGrowth gets a least "
-        "support: five standard errors below what the last pair is expected to have. Ours does "
-        "without that knowledge. "
-        "FPGrowth counts itemsets of all sizes that reach it. All in local[2] with 3 GB for the "
-        "JVM. Neither adds "
-        f"noise. {ended}."
+        "FPGrowth gets a least support: five standard errors below what the last pair is expected "
+        "to have. Ours does without that knowledge. FPGrowth counts itemsets of all sizes that "
+        f"reach it. All in local[2] with 3 GB for the JVM. Neither adds noise. {ended}."
     )
     columns = (
         "baskets",

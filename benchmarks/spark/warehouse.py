@@ -182,16 +182,15 @@ def sections(results: Results) -> tuple[Section, ...]:
         same = f"They do NOT release the same at {', '.join(sorted(different))} baskets"
     reading = (
         "Each makes one release of 50 pairs of generated baskets (16,000 items, about 8 in a "
-        f"basket), with supports, by the default mechanism. {same}. Seconds are those of the "
-        "whole command, CPU seconds those of all its threads (Spark's were not measured), both "
-        "from the start of Python on. The ways took turns, "
-        f"{', '.join(times)}: seconds, and ratios within a turn, are medians. "
-        "Memory is the peak of all its processes. Disk is the peak of what it writes beside the"
-        " source: what does not fit in memory. All have the same two cores, and Spark has 3 GB "
-        "for its JVM. The last row of a size is no release: DuckDB joins the baskets with "
-        "themselves and counts every pair, which is what one would write by hand. Use the local"
-        " kernel as long as its memory is enough. DuckDB gives the same from a small memory and"
-        " a disk, and your own database where rows may not leave it."
+        f"basket), with supports, by the default mechanism. {same}. Seconds are those of the whole "
+        "command, CPU seconds those of all its threads (Spark's were not measured), both from the "
+        f"start of Python on. The ways took turns, {', '.join(times)}: seconds, and ratios within "
+        "a turn, are medians. Memory is the peak of all its processes. Disk is the peak of what it "
+        "writes beside the source: what does not fit in memory. All have the same two cores, and "
+        "Spark has 3 GB for its JVM. The last row of a size is no release: DuckDB joins the "
+        "baskets with themselves and counts every pair, which is what one would write by hand. Use "
+        "the local kernel as long as its memory is enough. DuckDB gives the same from a small "
+        "memory and a disk, and your own database where rows may not leave it."
     )
     ratios = ("times the local kernel", "times the CPU of the self-join")
     columns = ("way", "baskets", "seconds", ratios[0], "CPU seconds", ratios[1])

@@ -12,6 +12,9 @@ periods      A study: what the last release adds, and whether claimed changes ar
 partners     A study: what is missed of the partners of one item.
 marks        A study: whether itemsets whose rank is said to be sure are among the most frequent.
 growth       A study: what is missed as baskets are more, and longer.
+small_shops  A study: which mechanism misses least, by the number of customers.
+forecasts    A study: how near forecasts are to what is then found.
+intervals    A study: whether intervals of supports and of rules hold.
 resampled    Data sets of it and of customers: parts of others, more of them, halved and pasted
              baskets.
 privbasis_grid  A study: PrivBasis on the data, ε, numbers of itemsets and measures of its authors.

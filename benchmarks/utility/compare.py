@@ -230,17 +230,13 @@ def _replaced(rows: list[Row]) -> Section:
     most, fewest = max(changes, key=changes.__getitem__), min(changes, key=changes.__getitem__)
     reading = (
         "Neighbours differ in one basket replaced by another, at ε = 1, δ = 1e-6; mean FNR over "
-        "data sets and sizes. "
-        f"Least: {best(replaced, counts)} The relation costs most for {most} "
-        f"({changes[most]:.3f} more is missed than "
-        f"under add-remove, in the mean over k) and least for {fewest} ({changes[fewest]:.3f}). "
-        f"PrivBasis is converted "
-        "by group privacy: a unit replaced is one removed and one added. That takes half of ε, "
-        "or a quarter of ρ. "
-        "For the Gaussian bins half of ρ is enough, since two of them are moved. OpenDP's map is "
-        "asked for twice as "
-        "many counts, each moved by 1, or for weights √2 apart. Large margin has the same noise "
-        "under both."
+        f"data sets and sizes. Least: {best(replaced, counts)} The relation costs most for {most} "
+        f"({changes[most]:.3f} more is missed than under add-remove, in the mean over k) and least "
+        f"for {fewest} ({changes[fewest]:.3f}). PrivBasis is converted by group privacy: a unit "
+        "replaced is one removed and one added. That takes half of ε, or a quarter of ρ. For the "
+        "Gaussian bins half of ρ is enough, since two of them are moved. OpenDP's map is asked for "
+        "twice as many counts, each moved by 1, or for weights √2 apart. Large margin has the same "
+        "noise under both."
     )
     columns = (f"k = {k}: {relation}" for k in counts for relation in both)
     return Section("One basket replaced", reading, (Table(("mechanism", *columns), tuple(lines)),))
@@ -257,11 +253,9 @@ def forms(rows: list[Row]) -> Section:
                 (BASKET, relation, entry, *(mean(r for r in own if r.k == k) for k in counts))
             )
     reading = (
-        "Mean FNR over data sets and sizes at ε = 1, δ = 1e-6, in three forms. The first has "
-        "noisy supports, which "
-        "take 10 % of μ², or 15 % under replace-one. The second knows the items too. The third "
-        "has no supports, so "
-        "that all of the budget finds itemsets."
+        "Mean FNR over data sets and sizes at ε = 1, δ = 1e-6, in three forms. The first has noisy "
+        "supports, which take 10 % of μ², or 15 % under replace-one. The second knows the items "
+        "too. The third has no supports, so that all of the budget finds itemsets."
     )
     columns = ("unit", "neighbours", "levelwise", *(f"k = {k}" for k in counts))
     return Section(
@@ -346,13 +340,11 @@ support will do. A mechanism that abstains misses. There are {len(rows):,} setti
 
 def _missed(rows: list[Row], sizes: str) -> Section:
     reading = (
-        f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: "
-        f"{best(rows, sorted({row.k for row in rows}))} "
-        "Precision is the share of what was released that belongs to the true top k. Supported "
-        "is the share that any "
-        "unit has. Both are of trials that released anything. So a mechanism that says little "
-        "can be right in all of "
-        "it."
+        "Means over the data sets at ε = 1, δ = 1e-6. Least FNR: "
+        f"{best(rows, sorted({row.k for row in rows}))} Precision is the share of what was "
+        "released that belongs to the true top k. Supported is the share that any unit has. Both "
+        "are of trials that released anything. So a mechanism that says little can be right in all "
+        "of it."
     )
     return Section(
         f"False negatives and precision, itemsets of {sizes}", reading, (by_k(rows, RATES),)
@@ -369,21 +361,15 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
     best = "".join(f"- k = {k}: {least_at(rows, k)}.\n" for k in counts)
     reading = (
         f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data "
-        f"sets and sizes:\n\n"
-        f"{best}\nThe first table counts the settings (data set, size, k) where each is among "
-        f"the best. Its interval "
-        f"is then within {WITHIN:g} of that of the least FNR. Where nobody finds anything, "
-        f"nobody is. Large margin is "
-        f"in {won('large-margin')}. Limited-domain needs to know as little, and is in "
-        f"{won('limited-domain')}. "
-        f"OpenDP's histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the "
-        f"exponential mechanism "
-        f"is in {won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe "
-        f"second table "
-        "compares by ε and k. OpenDP's histogram is compared with those of ours that need "
-        "nothing public, or only a "
-        f"cap or a rank. It misses less than all of these at {places(ahead)}. It misses more "
-        f"than the best of these at "
+        f"sets and sizes:\n\n{best}\nThe first table counts the settings (data set, size, k) where "
+        f"each is among the best. Its interval is then within {WITHIN:g} of that of the least FNR. "
+        f"Where nobody finds anything, nobody is. Large margin is in {won('large-margin')}. "
+        f"Limited-domain needs to know as little, and is in {won('limited-domain')}. OpenDP's "
+        f"histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the exponential "
+        f"mechanism is in {won('exponential')} and PrivBasis with zCDP in "
+        f"{won('PrivBasis, zCDP')}.\n\nThe second table compares by ε and k. OpenDP's histogram is "
+        "compared with those of ours that need nothing public, or only a cap or a rank. It misses "
+        f"less than all of these at {places(ahead)}. It misses more than the best of these at "
         f"{places(behind)}. The third table says at which ε it is ahead of them on each data set."
     )
     return Section("Which wins where", reading, (wins, compared, _ahead(of_all, counts)))
@@ -469,8 +455,7 @@ def _against(rows: list[Row]) -> Section:
     ]
     reading = (
         "In how many settings (data set, size, k) at ε = 1, δ = 1e-6 levelwise misses less than "
-        "each of the others, "
-        f"as much (within {WITHIN:g}), and more. "
+        f"each of the others, as much (within {WITHIN:g}), and more. "
     )
     if behind:
         reading += (
@@ -515,10 +500,9 @@ def _regret(rows: list[Row]) -> Section:
     ]
     reading = (
         "Regret is the share of the top k's supports, added up, that the release does not hold; "
-        "means over data sets "
-        f"and sizes at ε = 1, δ = 1e-6. At k = {most} the least, or within {WITHIN:g} of it: "
-        f"{'; '.join(parts) or 'nobody finds anything'}. Where the regret is far below the FNR, "
-        "what is released instead is nearly as frequent."
+        f"means over data sets and sizes at ε = 1, δ = 1e-6. At k = {most} the least, or within "
+        f"{WITHIN:g} of it: {'; '.join(parts) or 'nobody finds anything'}. Where the regret is far "
+        "below the FNR, what is released instead is nearly as frequent."
     )
     return Section("Regret", reading, (by_k(rows, {"": "regret"}),))
 
@@ -539,13 +523,10 @@ def _supports(rows: list[Row]) -> Section:
     ]
     reading = (
         "The relative error is |noisy − true| / true of released supports (true at least 1). "
-        "Abstained is the share "
-        "of k that was not released. All are means over data sets and sizes at ε = 1, δ = 1e-6. "
-        "A mechanism that "
-        "releases only the strongest itemsets has small relative errors for that reason, and "
-        "noise for fewer of "
-        "them: read the three together. Errors above 1 are itemsets named though hardly any "
-        "basket has them."
+        "Abstained is the share of k that was not released. All are means over data sets and sizes "
+        "at ε = 1, δ = 1e-6. A mechanism that releases only the strongest itemsets has small "
+        "relative errors for that reason, and noise for fewer of them: read the three together. "
+        "Errors above 1 are itemsets named though hardly any basket has them."
     )
     return Section(
         "Supports and abstentions",

@@ -126,19 +126,16 @@ def sections(results: Results) -> Iterator[Section]:
     )
     yield Section(
         "More baskets",
-        f"{how} Parts of the baskets, and more of them drawn with replacement. The list says "
-        f"from how many "
-        f"baskets on FNR is {ENOUGH:g} or less.\n\n{needs}\n{_won(curves, BASKETS)}",
+        f"{how} Parts of the baskets, and more of them drawn with replacement. The list says from "
+        f"how many baskets on FNR is {ENOUGH:g} or less.\n\n{needs}\n{_won(curves, BASKETS)}",
         (_table(curves, BASKETS),),
     )
     yield Section(
         "Longer baskets",
         f"{how} There are as many baskets as in the data. Each has a random half of a basket's "
-        f"items, or is made of "
-        "2 or 4 baskets, drawn with replacement and pasted together. Pasting adds pairs that "
-        "nobody bought together, "
-        f"so that the top k itself changes: what counts is the difference between mechanisms. "
-        f"{_won(curves, LENGTH)}",
+        "items, or is made of 2 or 4 baskets, drawn with replacement and pasted together. Pasting "
+        "adds pairs that nobody bought together, so that the top k itself changes: what counts is "
+        f"the difference between mechanisms. {_won(curves, LENGTH)}",
         (_table(curves, LENGTH),),
     )
 

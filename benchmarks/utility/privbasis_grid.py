@@ -185,19 +185,17 @@ def sections(results: Results) -> Iterator[Section]:
     )
     yield Section(
         "The same, with ties counted as PrivBasis's authors do",
-        "Their code holds the release against one list of k itemsets. Of those tied at rank k "
-        "only some are on it, "
-        "here by lot. So even a release of the true top k may miss some.\n\n"
+        "Their code holds the release against one list of k itemsets. Of those tied at rank k only "
+        "some are on it, here by lot. So even a release of the true top k may miss some.\n\n"
         + "\n".join(f"- {_against(curves, ours, theirs, 'fnr_listed')}" for ours, theirs in PAIRS),
         (_table(curves, "fnr_listed"),),
     )
     yield Section(
         "Relative error of supports",
-        "The median over what one run released, and its mean over the runs. An itemset that "
-        "nobody has counts as if "
-        "one basket had it, and the authors' code counts no error for it. A mechanism that "
-        "releases fewer than k, "
-        "only what stands out from the noise, has small errors for that reason too."
+        "The median over what one run released, and its mean over the runs. An itemset that nobody "
+        "has counts as if one basket had it, and the authors' code counts no error for it. A "
+        "mechanism that releases fewer than k, only what stands out from the noise, has small "
+        "errors for that reason too."
         + (" Another table has them.\n\n" if partly.rows else "\n\n")
         + "\n".join(f"- {_against(curves, ours, theirs, 'error')}" for ours, theirs in PAIRS),
         (_table(curves, "error"), *([partly] if partly.rows else [])),
@@ -257,9 +255,8 @@ def _against(curves: Curves, ours: str, theirs: str, field: str) -> str:
     what = "errs" if field == "error" else "misses"
     return (
         f"{ours} (δ = {ENTRIES[ours]:g}) {what} less than {theirs} (δ = {ENTRIES[theirs]:g}) at "
-        f"{less} of {len(found)} "
-        f"settings. It {what} as much at {len(found) - less - more}. "
-        f"It {what} more at {more}{f': {where}' if where else ''}."
+        f"{less} of {len(found)} settings. It {what} as much at {len(found) - less - more}. It "
+        f"{what} more at {more}{f': {where}' if where else ''}."
     )
 
 

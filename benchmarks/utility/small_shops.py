@@ -138,12 +138,11 @@ def sections(results: Results) -> Iterator[Section]:
                 far.append((shop, *question, *missed))
     yield Section(
         "Small shops: which mechanism, by the number of customers",
-        f"The share of the true top k that is missing, in the mean of all shops, "
-        f"k = {', '.join(map(str, COUNTS))} and ε = {', '.join(f'{e:g}' for e in EPSILONS)}. "
-        f"{TOOL}: what `--mechanism auto` takes; {STATED}: with the number of customers stated. "
-        f"Far: in how many settings it misses over {FAR:g} more than the better of {LEVELWISE} "
-        f"and selecting {SELECTIONS}, in {SAMPLES} samples of the shop, and again in {AGAIN} "
-        f"others.",
+        "The share of the true top k that is missing, in the mean of all shops, k = "
+        f"{', '.join(map(str, COUNTS))} and ε = {', '.join(f'{e:g}' for e in EPSILONS)}. {TOOL}: "
+        f"what `--mechanism auto` takes; {STATED}: with the number of customers stated. Far: in "
+        f"how many settings it misses over {FAR:g} more than the better of {LEVELWISE} and "
+        f"selecting {SELECTIONS}, in {SAMPLES} samples of the shop, and again in {AGAIN} others.",
         (_table(found),),
     )
     yield Section(

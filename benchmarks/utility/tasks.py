@@ -249,7 +249,7 @@ def _picks(
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the supports selected in each trial, and for a single one what is known exactly."""
     [selection] = plan.selections
-    assert isinstance(selection.run, TopK), "it is not simulated: see runs.py"
+    assert isinstance(selection.run, TopK), "it is run, not simulated: see by_default"
     universe, size = selection.universe, None
     if isinstance(universe, Catalogue):
         size = sum(universe.candidates(size) for size in selection.public.sizes)

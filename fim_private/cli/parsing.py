@@ -22,10 +22,10 @@ from fim_private.options.declaration import Option, options_of
 from fim_private.options.outputs import EveryCommand
 
 USAGE_ERROR = 2
-# Where the object that all contexts share has the one whose parameters are read: who shows an error
-# asks it.
+# The key of the running command's context, in the object that all contexts share. An error looks
+# there for where a value came from.
 CONTEXT = "fim_private.context"
-# Where a context has the places of the keys that its file of options has.
+# The key of a context's `meta` that holds, by option, where its file of options sets it.
 PLACES = "fim_private.places"
 # Classes of typer's parser, whose module differs between its versions. A parameter is an option or
 # an argument.

@@ -181,8 +181,7 @@ class PortableCounter(ShardCounter):
         if self._size > _LONG and self._size**2 * occurrences > _MOST_PREFIX_ITEMS:
             raise WorkLimitError(
                 f"counting itemsets of more than {_LONG} items takes too much memory in these "
-                f"baskets: "
-                f"ask for a smaller {parameter('size')}"
+                f"baskets: ask for a smaller {parameter('size')}"
             )
         return occurrences
 

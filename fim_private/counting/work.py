@@ -110,19 +110,16 @@ class Effort:
         if steps > self.max_work:
             raise WorkLimitError(
                 f"counting every itemset of size {size} would take up to {_figure(steps)} steps, "
-                f"more than "
-                f"{parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, "
-                f"raise "
-                f"{parameter('max_work')}, or use large-margin"
+                f"more than {parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller "
+                f"size, raise {parameter('max_work')}, or use large-margin"
             )
 
     def over_limit(self, size: int) -> WorkLimitError:
         """Return the error of a count of itemsets of that size that was given up."""
         return WorkLimitError(
             f"counting itemsets of size {size} in these baskets took more than "
-            f"{parameter('max_work')} = "
-            f"{_figure(self.max_work)} steps: ask for a smaller size, or raise "
-            f"{parameter('max_work')}"
+            f"{parameter('max_work')} = {_figure(self.max_work)} steps: ask for a smaller size, or "
+            f"raise {parameter('max_work')}"
         )
 
 

@@ -250,8 +250,8 @@ SUMS = (*COSTS, "other_noise")
 Partition = tuple[str, tuple[str, ...], str | None]
 # A partition, and the first and the last day of units.
 Reach = tuple[Partition, int, int]
-# What entries have spent of the units that they reach, by the names of SUMS; None reaches all.
 Sums = Mapping[str, Fraction]  # by the names of SUMS
+# What entries have spent of the units that they reach; None reaches all.
 Spent = Mapping[Reach | None, Sums]
 NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
 # Beyond it, ρ says less than the ε that are added.

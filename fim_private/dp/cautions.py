@@ -61,7 +61,7 @@ def cautions_of_units(
         unit: What a unit is: "basket" or "user".
         noisy: Whether there may be more units, or their number has noise; else it is public.
     """
-    # So many units the segments have together, at least.
+    # All segments together have at least this many units.
     units = max(*segment_units, sum(segment_units) // most_segments, 0)
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         about = f", about {units:,} or more" if noisy else ""

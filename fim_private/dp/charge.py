@@ -243,15 +243,13 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
         )
     if not dataset:
         raise ParameterError(
-            f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the "
-            f"same for all files about "
-            "the same people"
+            f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the same "
+            "for all files about the same people"
         )
     if not private:
         raise ParameterError(
             f"{parameter('seed')} and {parameter('ledger')} contradict each other: with a seed "
-            f"nothing is private; "
-            "leave one of them out"
+            "nothing is private; leave one of them out"
         )
     return ledger
 

@@ -311,8 +311,7 @@ class PrivacyBudget:
         if not exact_delta:
             raise ParameterError(
                 f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that "
-                f"follows from rho "
-                "is stated at that delta"
+                "follows from rho is stated at that delta"
             )
         return cls(None, exact_delta, exact)
 

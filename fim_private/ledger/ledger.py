@@ -322,10 +322,9 @@ class Ledger:
                 )
             if book.form not in CLOSED_FORMS and witness.was_renewed(terms.id):
                 raise LedgerError(
-                    f"{shown(self.name)} is an older copy of a ledger that was renewed, "
-                    "and takes no more charges. Put back the ledger that followed it, or create "
-                    "a new "
-                    "ledger with what you know to be left"
+                    f"{shown(self.name)} is an older copy of a ledger that was renewed, and takes "
+                    "no more charges. Put back the ledger that followed it, or create a new ledger "
+                    "with what you know to be left"
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not
             # look like a loss.
@@ -363,10 +362,8 @@ class Ledger:
         if not is_same:
             raise LedgerError(
                 f"{shown(self.name)} is not what it was when it was last used here "
-                f"({seen.entries:,} entries). An "
-                "older copy was put back, or it was edited. Put back the newest, or create a new "
-                "ledger with what you "
-                "know to be left"
+                f"({seen.entries:,} entries). An older copy was put back, or it was edited. Put "
+                "back the newest, or create a new ledger with what you know to be left"
             )
 
     def _damaged(self) -> LedgerError:

@@ -101,9 +101,8 @@ class _NoisyMax(PurelyPrivate):
         """
         if (spectrum.universe_size or 0) > MOST_CANDIDATES:
             raise ParameterError(
-                f"{parameter('universe_size')} must be at most 1e300 for the exact distribution "
-                f"of {self._name} "
-                "(it can draw from more)"
+                f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of "
+                f"{self._name} (it can draw from more)"
             )
         levels, units, counts = self._levels(spectrum)
         distances, multiplicities = np.array(units, dtype=np.float64), np.array(counts, dtype=float)

@@ -140,8 +140,7 @@ REGISTRY = (
         "fim_private.mechanisms.exponential.NamedExponential",
         (
             "it chooses among all itemsets of a universe of public size, and names those that "
-            "enough "
-            "units have"
+            "enough units have"
         ),
         theorem="5",
         universe=UniverseNeed.COUNTED,
@@ -242,8 +241,7 @@ def check_delta(
     if not listed:
         raise ParameterError(
             f"{parameter('delta')} must be above 0 without a public list of all items. Give "
-            f"{give}, or a delta far "
-            "below 1 / (number of baskets, or of users)"
+            f"{give}, or a delta far below 1 / (number of baskets, or of users)"
         )
     if name is not None and spec_named(name).spends_delta:
         choices = " or ".join(", ".join(purely_private()).rsplit(", ", 1))
@@ -286,9 +284,8 @@ def build(
             universe = f"a public item universe: give a catalogue or {parameter('universe_size')}"
             needs = "a catalogue: the public list of all items" if counted is None else universe
             raise ParameterError(
-                f"the {spec.name} mechanism needs {needs} (items taken from the data would not "
-                f"be private: each shows "
-                "that somebody bought it)"
+                f"the {spec.name} mechanism needs {needs} (items taken from the data would not be "
+                "private: each shows that somebody bought it)"
             )
         spec = counted
     return spec.mechanism.from_public(epsilon, delta, public)  # type: ignore[no-any-return]

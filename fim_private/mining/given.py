@@ -428,9 +428,8 @@ def _check_separators(line: str, delimiter: str | None, where: str) -> None:
         )
     both = f"{present[0]} and spaces" if re.search(r"\s", bare) else present[0]
     raise DataError(
-        f"{where} has {both}, but in such a file white space alone separates items: save the "
-        f"list as .csv. There commas separate items, and an item that holds one stands in "
-        f"double quotes"
+        f"{where} has {both}, but in such a file white space alone separates items: save the list "
+        "as .csv. There commas separate items, and an item that holds one stands in double quotes"
     )
 
 

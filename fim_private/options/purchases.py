@@ -138,8 +138,7 @@ class ReadingOptions(TypedDict, total=False):
         OptionalText,
         read(
             "How texts of --time, and those that --where compares with a date, are written, such "
-            "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds "
-            "it.",
+            "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds it.",
             "FORMAT",
         ),
     ]

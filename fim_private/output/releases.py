@@ -416,6 +416,5 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     if segments is not None:
         yield (
             f"This is the plan of each of {words.number_of(len(segments.names), 'release')}; the "
-            f"cost is that of all of them for a {run.unit} that counts in "
-            f"{segments.most:,}."
+            f"cost is that of all of them for a {run.unit} that counts in {segments.most:,}."
         )

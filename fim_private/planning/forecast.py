@@ -503,9 +503,8 @@ class CustomerPlan(TabularPlan):
         """What was asked, in words."""
         return (
             f"Expected share of the {most_frequent(self.tops, self.sizes, union=self.union)} that "
-            f"is found, "
-            f"among {self.units:,} customers of {self.user_items:g} different items "
-            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, with supports)"
+            f"is found, among {self.units:,} customers of {self.user_items:g} different items (ε = "
+            f"{least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, with supports)"
         )
 
     @property

@@ -189,9 +189,8 @@ class Plan(TabularPlan):
             items = "item" if self.typical_basket == 1 else "items"
             baskets = f", {kind} of {self.typical_basket:g} {items}"
         return (
-            f"What it takes to find {self.sought}{among} with "
-            f"{percent(100 * self.confidence)} probability "
-            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, "
+            f"What it takes to find {self.sought}{among} with {percent(100 * self.confidence)} "
+            f"probability (ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, "
             f"{self.neighbors}{baskets})"
         )
 
@@ -371,9 +370,8 @@ class Plan(TabularPlan):
                 changes.append(f"a larger epsilon: {least_in_words(enough)} would do")
             return (
                 f"No mechanism will do: {of_units(self.units)} are too few to find anything with "
-                f"{chance} probability. "
-                f"{best.name} finds an itemset once {support} units have it and it leads. "
-                f"You need {'; or '.join(changes)}."
+                f"{chance} probability. {best.name} finds an itemset once {support} units have it "
+                f"and it leads. You need {'; or '.join(changes)}."
             )
         needed = of_units(best.required_support)
         if best.required_share is not None:

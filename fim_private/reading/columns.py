@@ -18,7 +18,7 @@ from fim_private.reading.where import Condition, columns_of
 
 def _suggests(*patterns: str) -> Callable[[str], bool]:
     """Return what tells whether the letters of a name fit any of some patterns."""
-    # It is compiled once: there may be a million names.
+    # Compiled once: there may be a million names.
     fitting = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
     def fits(name: str) -> bool:

@@ -113,8 +113,7 @@ _TEXT_SUFFIXES = (*DELIMITER_OF_SUFFIX, ".dat", ".txt", ".fimi", ".spmf")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 READABLE = (
     "Parquet (.parquet), Arrow or Feather, text (.csv, .tsv, .dat, .txt, .fimi, .jsonl; also .gz "
-    "or .bz2), "
-    "Excel (.xlsx), or - for standard input"
+    "or .bz2), Excel (.xlsx), or - for standard input"
 )
 _BINARY_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
 

@@ -179,6 +179,5 @@ def other_format(times: Times, source: str) -> DataError:
     """Return the error for a column in which most texts, which are no missing times, do not fit."""
     return DataError(
         f"column {times.column!r} of {source} is not written as {parameter('time_format')} "
-        f"{str(times.format)!r} says: "
-        "name the format that it has"
+        f"{str(times.format)!r} says: name the format that it has"
     )

@@ -167,9 +167,8 @@ class Changes(Tabular):
             )
         if any(change.change in ("new", "gone") for change in self.changes):
             notes.append(
-                "A new or gone itemset is in one release only. Its share in the other is taken "
-                "to be at most "
-                "the lowest upper limit there. It may also have been missed."
+                "A new or gone itemset is in one release only. Its share in the other is taken to "
+                "be at most the lowest upper limit there. It may also have been missed."
             )
         return notes
 

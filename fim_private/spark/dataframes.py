@@ -59,9 +59,8 @@ def session(settings: Settings = None) -> Any:
         )
     asked_settings = dict(settings or {})
     then = (
-        f"it needs Java 17 or newer (Debian: openjdk-17-jre-headless; or set JAVA_HOME), "
-        f"and settings that it knows; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it "
-        f"says"
+        "it needs Java 17 or newer (Debian: openjdk-17-jre-headless; or set JAVA_HOME), and "
+        f"settings that it knows; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
     )
     with spark_errors("Spark did not start", then):
         from pyspark import SparkContext

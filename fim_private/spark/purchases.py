@@ -93,7 +93,7 @@ def pieces(data: Transactions, place: int) -> Batches:
 
 
 def mark(cells: Cells, place: int) -> RecordBatch:
-    """Return a row that carries nothing but check cells, for the part at a place."""
+    """Return a row that carries nothing but check cells, for a part, given by its number."""
     return row_of(PIECES, {PART: place, CHECK: cells.tobytes()})
 
 
@@ -101,7 +101,7 @@ Chunk = TypeVar("Chunk")
 
 
 def grouped(chunks: Iterable[Chunk], entries: Callable[[Chunk], int]) -> Iterator[list[Chunk]]:
-    """Yield chunks together until they have as many entries as are worked on at once; at least one,
+    """Yield chunks in groups of about as many entries as are worked on at once; without chunks, one
     empty group.
     """
     group: list[Chunk] = []
@@ -226,7 +226,7 @@ class ItemNames:
 
 
 def in_label_order(frame: SparkFrame) -> SparkFrame:
-    """Return names in the order of their codes, and behind them what is none."""
+    """Return names in the order of their codes; rows without a name come last."""
     return frame.orderBy(*(frame[column].asc_nulls_last() for column in _LABEL))
 
 

@@ -56,7 +56,7 @@ _CAUSES = {
 
 @contextmanager
 def spark_errors(source: str, then: str) -> Iterator[None]:
-    """Raise any error of Spark in this block as a DataError: "{what} ({condition}): {then}".
+    """Raise any error of Spark in this block as a DataError: "{source} ({cause}): {then}".
 
     A known cause has its own words. Those of Spark may quote rows, so only the name of its error is
     shown, and pyspark's log and warnings are off.
@@ -99,8 +99,7 @@ def spark_call() -> AbstractContextManager[None]:
     return spark_errors(
         "Spark gave up on these purchases",
         "the workers need fim_private and the same Python as here; the log of its session says "
-        "more "
-        f"({parameter('spark_conf')} 'spark.log.level=ERROR' shows it)",
+        f"more ({parameter('spark_conf')} 'spark.log.level=ERROR' shows it)",
     )
 
 
@@ -201,8 +200,7 @@ def changed() -> DataError:
     """Return the error of a source that gave other rows when it was read again."""
     return DataError(
         "the purchases changed while they were read, so nothing is released; write them to "
-        "Parquet, or checkpoint "
-        "them, and use that"
+        "Parquet, or checkpoint them, and use that"
     )
 
 
@@ -283,8 +281,9 @@ class Checksum:
         return hashes
 
     def hashed(self, values: Hashes, level: int) -> Hashes:
-        """Return the hash of each number, in its place, by SplitMix64 (Steele et al., OOPSLA 2014).
-        level: its kind.
+        """Return the hash of each number, by SplitMix64 (Steele et al., OOPSLA 2014).
+
+        values: They are overwritten. level: What the numbers are; each level has hashes of its own.
         """
         values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

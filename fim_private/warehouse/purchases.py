@@ -102,8 +102,7 @@ def _roles(table: Table, options: Reading, name: str) -> tuple[Roles, ReadAs]:
     if roles.split is not None or roles.form not in (InputForm.LONG, None):
         raise DataError(
             f"{parameter('engine')} sql reads one row per item, or a column of lists: name them "
-            f"with "
-            f"{parameter('basket')} and {parameter('item')}, or with {parameter('items')}"
+            f"with {parameter('basket')} and {parameter('item')}, or with {parameter('items')}"
         )
     types = {column: schema[column] for column in roles.values}
     if roles.is_list:
@@ -114,8 +113,7 @@ def _roles(table: Table, options: Reading, name: str) -> tuple[Roles, ReadAs]:
         if not (kind.is_string() or kind.is_integer()):
             raise DataError(
                 f"column {column!r} of {name} has type {kind}. {parameter('engine')} sql needs "
-                f"items and segments that "
-                "are texts or whole numbers: make a view"
+                "items and segments that are texts or whole numbers: make a view"
             )
     return roles, source.read_as(roles)
 

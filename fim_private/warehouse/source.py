@@ -373,9 +373,8 @@ class _DatabaseCounter(Counter):
         if self.most_work > min(MOST_OCCURRENCES, self._effort.max_work):
             raise WorkLimitError(
                 f"{parameter('engine')} sql counts each itemset of a selection, up to "
-                f"{MOST_OCCURRENCES:,} in baskets, "
-                f"and here are more: use {parameter('mechanism')} levelwise, or "
-                f"{parameter('engine')} local"
+                f"{MOST_OCCURRENCES:,} in baskets, and here are more: use {parameter('mechanism')} "
+                f"levelwise, or {parameter('engine')} local"
             )
         session, order = self._view.session, self._order
         table = session.upload({"item": order, "place": np.arange(len(order))}, "ranks")

@@ -3,7 +3,7 @@
 
 What large margin pays for is the number of hypotheses near the best, not the number of all, which
 here grows by useless ones: conjunctions with a feature that no row has, thresholds beyond every
-value. The bound is in the form that hypothesis_classes.py states. All probabilities of mechanisms are
+value. The bound is that of hypothesis_classes.py. All probabilities of mechanisms are
 exact; samples of rows are drawn with a seed.
 """
 

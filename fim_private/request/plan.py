@@ -21,13 +21,14 @@ from fim_private.dp.accountant import (
 )
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import of_parts
 from fim_private.levelwise.discovery import ItemSearch
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import shortfall
 from fim_private.mechanisms.top_k import TopK
-from fim_private.request.groups import Target, range_of
+from fim_private.request.groups import Promise, Target, range_of
 from fim_private.request.request import Request
 from fim_private.request.supports import SupportNoise
 
@@ -73,6 +74,18 @@ def noise_of(step: Step, count: int, *, joint: bool = False) -> SupportNoise:
     if step.rho is not None:
         return SupportNoise.for_rho(Fraction(step.rho), count)
     return SupportNoise.for_mu_squared(step.normal_mu_squared, count)
+
+
+def noise_of_look(step: Step, numbers: int, promise: Promise) -> SupportNoise:
+    """Return the noise on each number that a look sees: the number of units is seen, too.
+
+    numbers: how many others there are, each of which a unit changes by 1 at most.
+    """
+    if promise.neighbors == Neighbors.ADD_REMOVE:
+        return noise_of(step, numbers, joint=True)
+    if promise.units_are_public:
+        return noise_of(step, numbers)
+    return noise_of(step, numbers + 1)
 
 
 @dataclass(frozen=True)
@@ -168,6 +181,11 @@ class Look:
     condition: EnoughSupport | EnoughItems
     request: Request
     plan: ReleasePlan
+
+    def noise(self, step: Step) -> SupportNoise:
+        """Return the noise on each number that it sees. step: what it spends."""
+        numbers = 2 if isinstance(self.condition, EnoughItems) else 1
+        return noise_of_look(step, numbers, self.request.promise)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values: what a dry run prints as JSON."""
@@ -283,7 +301,9 @@ class ReleasePlan:
         """
         if step.purpose == "supports":
             return self.noise(self.target.most_supports)
-        return noise_of(step, 1) if step.purpose in ("count", "look") else None
+        if step.purpose == "look" and self.look is not None:
+            return self.look.noise(step)
+        return noise_of(step, 1) if step.purpose == "count" else None
 
     @property
     def top_k_runs(self) -> list[TopK]:

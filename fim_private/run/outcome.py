@@ -20,7 +20,13 @@ from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
 from fim_private.request.groups import Promise
 from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
-from fim_private.request.plan import EnoughItems, ReleasePlan, Selection, noise_of
+from fim_private.request.plan import (
+    EnoughItems,
+    ReleasePlan,
+    Selection,
+    noise_of,
+    noise_of_look,
+)
 from fim_private.request.request import Request
 from fim_private.request.supports import (
     CONFIDENCE,
@@ -190,17 +196,14 @@ class Execution:
         The latter comes with them at no cost where one unit more or less is to be hidden
         (docs/privacy.md, Theorem 28), and where it is public.
         """
-        units = self.source.units
+        units, noise = self.source.units, noise_of_look(step, len(numbers), promise)
         if promise.neighbors == Neighbors.ADD_REMOVE:
-            noise = noise_of(step, len(numbers), joint=True)
             noisy, units = noisy_supports.release_with_units(
                 numbers, units, noise, randomness=self.randomness
             )
         elif promise.units_are_public:
-            noise = noise_of(step, len(numbers))
             noisy = noisy_supports.release(numbers, noise, randomness=self.randomness)
         else:
-            noise = noise_of(step, len(numbers) + 1)
             drawn = noisy_supports.release([*numbers, units], noise, randomness=self.randomness)
             noisy, units = drawn[:-1], drawn[-1]
         return [NoisySupport(number / noise.per_unit, noise) for number in noisy], units

@@ -40,8 +40,9 @@ from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import ItemSearch, NoisyCounts, WeightedItemsets
 from fim_private.request import supports as noisy_supports
+from fim_private.request.groups import Promise
 from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.request.plan import Selection, noise_of
+from fim_private.request.plan import Selection, noise_of_look
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 from fim_private.run import outcome
@@ -868,14 +869,13 @@ def looks_at_all_items(patch: Patch) -> None:
 
 def too_quiet_a_look(patch: Patch) -> None:
     """A look with a third of the variance that its share buys."""
-    loud = noise_of
+    loud = noise_of_look
 
-    def quiet(step: BudgetStep, count: int, **how: Any) -> SupportNoise:
-        if step.purpose == "look":
-            step = replace(step, mu_squared=Exact(3 * step.normal_mu_squared))
-        return loud(step, count, **how)
+    def quiet(step: BudgetStep, numbers: int, promise: Promise) -> SupportNoise:
+        step = replace(step, mu_squared=Exact(3 * step.normal_mu_squared))
+        return loud(step, numbers, promise)
 
-    patch.setattr(outcome, "noise_of", quiet)
+    patch.setattr(outcome, "noise_of_look", quiet)
 
 
 MUTANTS: list[tuple[Callable[[Patch], None], tuple[str, ...]]] = [

@@ -286,6 +286,11 @@ def test_of_listed_items_it_goes_by_how_many_users_have_bought_as_many_as_are_so
     assert look.condition == EnoughItems(30, 0.65)
     assert look.condition.needed(1_000) == 650
     assert look.to_dict() == {"mechanism": "exponential", "items": 30, "share": 0.65}
+    # It sees a support as well, so each of the two numbers has more noise.
+    alone = plan_of(looking(catalogue=MANY, size=2)).look
+    assert alone is not None
+    step = look.plan.steps[0]
+    assert look.noise(step).half_width > 1.15 * alone.noise(step).half_width
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])

@@ -102,6 +102,13 @@ def automatic_choice(
     )
     if not seeks_several:
         return _for_one_itemset(target, public, promise)
+    return _for_several(target, public, promise, may_look=may_look)
+
+
+def _for_several(
+    target: Target, public: PublicFacts, promise: Promise, *, may_look: bool
+) -> Choice:
+    """Return the mechanism that finds most of several itemsets, and spends δ."""
     picks = "exponential" if public.lists_items else "limited-domain"
     if _are_few_of_users(target, public, promise):
         users = "users" if public.units is None else f"about {public.units:,} users"

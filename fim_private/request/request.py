@@ -250,9 +250,7 @@ def request_from(
         public_number("max_baskets", values),
         public_number("units", values),
     )
-    mechanism = values["mechanism"]
-    is_auto = isinstance(mechanism, str) and mechanism == AUTO
-    name = None if is_auto else registry.spec_named(mechanism, AUTO).name
+    name = _mechanism_asked_for(values)
     registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
     if name is None:
         uses_named = None
@@ -287,6 +285,13 @@ def request_from(
     if choice.picks is None or request.search_share <= LOOK_SHARE:
         return request
     return replace(request, look_share=LOOK_SHARE, picks=choice.picks)
+
+
+def _mechanism_asked_for(values: OptionValues) -> str | None:
+    """Return the name of the mechanism that a caller named; None for "auto"."""
+    mechanism = values["mechanism"]
+    is_auto = isinstance(mechanism, str) and mechanism == AUTO
+    return None if is_auto else registry.spec_named(mechanism, AUTO).name
 
 
 def _target_of(values: OptionValues) -> Target:

@@ -306,15 +306,11 @@ class Execution:
             selected: The itemsets selected, with true supports.
             units: The number of units, if it is released.
         """
-        step = self.plan.supports_step
         named = [itemset for itemset in selected if itemset.items is not None]
-        if step is None or not (named or self.plan.target.known_itemsets):
-            # Joint noise releases the number of units, also if nothing was selected.
-            if step is not None and self.plan.joint_noise:
-                noise = SupportNoise.for_mu_squared(step.normal_mu_squared, 1)
-                units = UnitCount.noisy(self.source.units, noise, self.randomness)
+        has_some_to_measure = bool(named or self.plan.target.known_itemsets)
+        if self.plan.supports_step is None or not has_some_to_measure:
             unmeasured = (Itemset(itemset.items, doubtful=itemset.doubtful) for itemset in selected)
-            return Outcome(tuple(unmeasured), None, units)
+            return Outcome(tuple(unmeasured), None, self._units_alone(units))
         itemsets = _names_of(named)
         supports = [itemset.support for itemset in named]
         besides = [*chain(*self._besides(itemsets))]
@@ -325,14 +321,7 @@ class Execution:
         # It is public by now how many itemsets came out, so the noise is for these alone.
         measurement = self.measure(itemsets, supports, units)
         estimates, candidates = self._candidates(measurement, named)
-        clear = candidates
-        if self._leaves_out(candidates, named):
-            clear = [itemset for itemset in candidates if _interval(itemset)[0] > 0]
-        # Where some were left out, their noise selected those that stay: pooled intervals, which
-        # hold on average over all that were found, would not hold for these.
-        if self.plan.target.min_support is None and len(clear) == len(named):
-            clear = _pooled(measurement, clear, named)
-        clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
+        clear = self._clear_ones(measurement, candidates, named)
         unnamed = [Itemset(None)] * (len(selected) - len(named))
         subsets, others_known = (
             tuple(estimate for estimate in estimates if estimate.items in names)
@@ -341,6 +330,39 @@ class Execution:
         return Outcome(
             (*clear, *unnamed), measurement.noise, measurement.units, subsets, others_known
         )
+
+    def _units_alone(self, units: UnitCount | None) -> UnitCount | None:
+        """Return the number of units where no support is released.
+
+        Joint noise releases it, also if nothing was selected.
+        """
+        step = self.plan.supports_step
+        if step is None or not self.plan.joint_noise:
+            return units
+        noise = SupportNoise.for_mu_squared(step.normal_mu_squared, 1)
+        return UnitCount.noisy(self.source.units, noise, self.randomness)
+
+    def _clear_ones(
+        self,
+        measurement: Measurement,
+        candidates: list[Itemset],
+        named: Sequence[SelectedItemset],
+    ) -> list[Itemset]:
+        """Return the candidates that are not left out, by descending support.
+
+        Args:
+            measurement: The noisy supports of the candidates, and then of others.
+            candidates: What `_candidates` returned.
+            named: The itemsets selected.
+        """
+        clear = candidates
+        if self._leaves_out(candidates, named):
+            clear = [itemset for itemset in candidates if _interval(itemset)[0] > 0]
+        # Where some were left out, their noise selected those that stay: pooled intervals, which
+        # hold on average over all that were found, would not hold for these.
+        if self.plan.target.min_support is None and len(clear) == len(named):
+            clear = _pooled(measurement, clear, named)
+        return sorted(clear, key=lambda itemset: -(itemset.support or 0))
 
     def _besides(self, itemsets: Sequence[Items]) -> tuple[list[Items], list[Items]]:
         """Return the subsets of itemsets, if they are released, and known itemsets in neither."""

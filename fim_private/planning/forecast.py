@@ -340,6 +340,8 @@ def _found_by_selections(run: TopK, selection: Selection, top: Top) -> float:
 
 # A forecast is not printed below a release if it is off by more than this share of what was sought.
 _CONTRADICTION = 0.1
+# Forecasts are 2 to 3 points off on average: a smaller gain than this says nothing.
+_LEAST_GAIN = 0.03
 
 
 def list_gain(
@@ -376,7 +378,7 @@ def list_gain(
             return None
         if not is_contradicted:
             first, second = (f"{100 * share:.0f} %" for share in (listed, without))
-            if listed <= without or first == second:
+            if listed - without < _LEAST_GAIN:
                 return Marked("A public product list would hardly change what you find here.")
             target = request.target
             top = most_frequent([target.top], target.sizes, union=target.union)

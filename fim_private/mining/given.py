@@ -26,7 +26,7 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, folded, mixed_vocabulary
-from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
+from fim_private.reading.locations import Address, InMemory, LocalPath, source_of
 from fim_private.reading.options import DIALECT, Reading
 from fim_private.reading.purchases import (
     ItemList,
@@ -458,11 +458,6 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
     columns = _checked_columns(run, named, group)
     if catalogue is None:
         return None
-    if _is_same(run.data, catalogue):
-        raise ParameterError(
-            f"{parameter('catalogue')} is the file of purchases, whose items are private: give a "
-            f"public list, or {parameter('items_are_public')} if the names of all items are public"
-        )
     release = earlier_release(catalogue)
     if release is not None:
         return _items_of_release(run, release, named)
@@ -573,29 +568,6 @@ def warn_of_seed(
             f"that does not make its items public"
         )
         run.warn([caution], stacklevel)
-
-
-def refuse_purchases(data: object, name: str, itemsets: object) -> None:
-    """Raise ParameterError if the itemsets of an option are the purchases themselves."""
-    if _is_same(data, itemsets):
-        raise ParameterError(
-            f"{parameter(name)} is the file of purchases, whose baskets are private: give a public "
-            f"list of itemsets"
-        )
-
-
-def _is_same(data: object, listed: object) -> bool:
-    """Whether a list is the purchases: the same object, or the same file. (A database may have
-    both.)
-    """
-    purchases, items = source_of(data), source_of(listed)
-    if isinstance(purchases, InMemory):
-        return data is listed
-    if isinstance(purchases, LocalPath) and isinstance(items, LocalPath):
-        # whatever is wrong with a path, its reader will say
-        with suppress(OSError, RuntimeError, ValueError):
-            return purchases.path.resolve() == items.path.resolve()
-    return purchases == items and not isinstance(purchases, Database)
 
 
 def file_name(source: object) -> str | None:

@@ -18,7 +18,6 @@ from fim_private.mining.given import (
     given_itemsets,
     itemsets_of,
     public_items,
-    refuse_purchases,
     warn_of_seed,
 )
 from fim_private.options.declaration import OptionValues, filled, takes
@@ -197,8 +196,7 @@ def _prepared(data: object, options: AllMineOptions) -> Prepared:
     segments = 1 if run.reading.parts is None else run.reading.parts.most
     # Composed, levels of groups share μ², as the steps of one plan do: each plan has the cost of
     # all of them. Otherwise each level has a plan of its own, and their costs add up.
-    are_composed = wholes[0].mechanism.composed
-    assert all(request.mechanism.composed == are_composed for request in wholes)
+    are_composed = all(request.mechanism.composed for request in wholes)
     levels_with_budget = 1 if are_composed else wholes[0].target.levels
     requests = tuple(request.divided_among(segments * levels_with_budget) for request in wholes)
     plans = tuple(map(checked_plan, requests))
@@ -248,7 +246,6 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     come from.
     """
     itemsets = run.values["known"]
-    refuse_purchases(run.data, "known", itemsets)
     release, source = earlier_release(itemsets), file_name(itemsets)
     if release is not None:
         warn_of_seed(run, release, "known", stacklevel=5)
@@ -438,7 +435,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         )
     run = Run(data, values)
     scope = run.scope()
-    refuse_purchases(run.data, "itemsets", itemsets)
+    run.refuse_purchases("itemsets", itemsets)
     with limit_memory(run.reading.memory):
         known_itemsets = given_itemsets(itemsets, fold_case=run.all_rows.fold_case)
     promise = run.promise(scope)

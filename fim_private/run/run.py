@@ -48,6 +48,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.options import MAX_WORK
 from fim_private.options.declaration import OptionValues
+from fim_private.reading.locations import is_same
 from fim_private.reading.options import Reading, reading_of
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
@@ -62,6 +63,9 @@ from fim_private.request.scope import (
 )
 from fim_private.run.engines import SQL, Engine, Opened
 from fim_private.run.outcome import Outcome
+
+# Options that list items or itemsets. A release shows what is on these lists.
+_PUBLIC_LISTS = ("catalogue", "exclude", "known", "with_each")
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ class Run:
         self.values = values
         self.engine = Engine.of(data, values)
         self.data = self.engine.data
+        for name in _PUBLIC_LISTS:
+            self.refuse_purchases(name, values.get(name))
         if self.engine.name == SQL:
             _check_options_of_sql(values)
         self.effort = Effort(max_work=values.get("max_work", MAX_WORK))
@@ -140,6 +146,19 @@ class Run:
         _check_times(reading, values["neighbors"])
         self.reading = replace(reading, from_query=self.engine.reads_query(reading))
         self.where, self.all_rows = rows_read(self.data, self.reading)
+
+    def refuse_purchases(self, name: str, listed: object) -> None:
+        """Raise ParameterError if what an option lists, which is public, are the purchases."""
+        if listed is None or not is_same(self.data, listed):
+            return
+        otherwise = ""
+        if name == "catalogue":
+            names = "if the names of all items are public"
+            otherwise = f", or {parameter('items_are_public')} {names}"
+        raise ParameterError(
+            f"{parameter(name)} is the file of purchases, which are private: give a public list"
+            f"{otherwise}"
+        )
 
     @property
     def unit(self) -> str:

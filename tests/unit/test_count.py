@@ -332,8 +332,8 @@ def test_items_of_given_itemsets_are_those_in_print() -> None:
         assert 7 in (partner.items or ())
 
 
-def test_purchases_are_no_public_list_of_itemsets(tmp_path: Path) -> None:
-    """Each basket would come out as it is."""
+def test_purchases_are_no_public_list(tmp_path: Path) -> None:
+    """Each item, or basket, would come out as it is."""
     baskets = [["tea", "milk"], ["tea", "rye"]]
     (tmp_path / "p.dat").write_text("tea milk\ntea rye\n")
     (tmp_path / "link.dat").symlink_to(tmp_path / "p.dat")
@@ -342,10 +342,12 @@ def test_purchases_are_no_public_list_of_itemsets(tmp_path: Path) -> None:
         (tmp_path / "p.dat", str(tmp_path / "p.dat")),
         (tmp_path / "p.dat", tmp_path / "link.dat"),
     ):
-        with pytest.raises(ParameterError, match="itemsets is the file of purchases, whose"):
+        with pytest.raises(ParameterError, match="itemsets is the file of purchases"):
             fim.count(data, listed)
-        with pytest.raises(ParameterError, match="known is the file of purchases, whose baskets"):
-            fim.mine(data, known=listed)
+        for name in ("known", "exclude", "with_each", "catalogue"):
+            options: Any = {name: listed}
+            with pytest.raises(ParameterError, match=f"^{name} is the file of purchases, which"):
+                fim.mine(data, **options)
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))

@@ -46,8 +46,7 @@ often than chance is sure, and how many more rules are left out.
 ## JSON of a vote
 
 `fim-private vote --format json` has `schema`, `private`, the budget, `neighbors`, `privacy_unit`, `guarantee`, `units` and `where` of a
-release, and the keys of what counts. It has no `date`. `mechanism` is
-"vote". `question` is its name, with `min_share` or `size`; `blocks` and `votes` are these numbers. `answer` has the
+release, and the keys that say what counts. It has no `date`. `mechanism` is "vote". `question` is its name, with `min_share` or `size`; `blocks` and `votes` are these numbers. `answer` has the
 `items` of a pair or an itemset, or the `antecedents` and `consequents` of a rule, and is null where it abstained.
 It has no itemsets, so `show`, `report` and `fim.load` do not take it.
 

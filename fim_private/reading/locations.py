@@ -140,14 +140,14 @@ def source_of(data: object) -> Source:
     return Address(text, scheme)
 
 
-def is_same(data: object, other: object) -> bool:
+def is_same(data: object, listed: object) -> bool:
     """Tell whether both are the same object, or the same file.
 
     Two names of one database are not: it may hold both.
     """
-    first, second = source_of(data), source_of(other)
+    first, second = source_of(data), source_of(listed)
     if isinstance(first, InMemory):
-        return data is other
+        return data is listed
     if isinstance(first, LocalPath) and isinstance(second, LocalPath):
         # Whatever is wrong with a path, its reader will say.
         with suppress(OSError, RuntimeError, ValueError):

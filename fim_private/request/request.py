@@ -250,17 +250,7 @@ def request_from(
         public_number("max_baskets", values),
         public_number("units", values),
     )
-    name = _mechanism_asked_for(values)
-    registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
-    if name is None:
-        uses_named = None
-        if values["known"] is not None:
-            uses_named = "it makes use of the known itemsets"
-        elif scope.with_items:
-            uses_named = "it finds what goes with an item that you name"
-        choice = automatic_choice(target, public, promise, uses_named=uses_named, may_look=may_look)
-    else:
-        choice = Choice(name)
+    choice = _choice(values, target, public, promise, scope, may_look=may_look)
     spec = registry.spec_named(choice.name)
     _check_caps(spec, public, scope, by_user=promise.by_user)
     if values["known"] is not None or scope.with_items:
@@ -287,11 +277,32 @@ def request_from(
     return replace(request, look_share=LOOK_SHARE, picks=choice.picks)
 
 
-def _mechanism_asked_for(values: OptionValues) -> str | None:
-    """Return the name of the mechanism that a caller named; None for "auto"."""
+def _choice(
+    values: OptionValues,
+    target: Target,
+    public: PublicFacts,
+    promise: Promise,
+    scope: Scope,
+    *,
+    may_look: bool,
+) -> Choice:
+    """Return the mechanism that a caller named, or that "auto" stands for.
+
+    Raises ParameterError for one that there is not, and for a delta of 0 with one that needs more.
+    The arguments are those of `request_from`, and what it made of them.
+    """
     mechanism = values["mechanism"]
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
-    return None if is_auto else registry.spec_named(mechanism, AUTO).name
+    name = None if is_auto else registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(promise.budget.delta, name, listed=public.lists_items)
+    if name is not None:
+        return Choice(name)
+    uses_named = None
+    if values["known"] is not None:
+        uses_named = "it makes use of the known itemsets"
+    elif scope.with_items:
+        uses_named = "it finds what goes with an item that you name"
+    return automatic_choice(target, public, promise, uses_named=uses_named, may_look=may_look)
 
 
 def _target_of(values: OptionValues) -> Target:

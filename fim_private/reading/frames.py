@@ -49,13 +49,15 @@ SparseMatrix = Any
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
-# What polars says of the plan of a frame, and of a scan of files, to which nothing was added.
+# What polars says of the plan of a frame, and of a scan of files, to which nothing was added. A
+# scan of text may skip rows by what is in them (comment_prefix), and its plan does not say so.
 _BARE_PLAN = re.compile(
-    r"(DF \[[^\n]*\]; |(Parquet|Csv|IPC|Ipc|NDJSON|NDJson) SCAN \[[^\n]*\]\n)"
+    r"(DF \[[^\n]*\]; |(Parquet|IPC|Ipc) SCAN \[[^\n]*\]\n)"
     r"PROJECT \*/[0-9]+ COLUMNS(\nESTIMATED ROWS: [0-9]+)?\s*"
 )
-# How DuckDB begins the query of a relation that is a file, or several, and nothing else.
-_FILE_RELATION = r"SELECT \* FROM (parquet_scan|read_parquet|read_csv|read_csv_auto)\("
+# How DuckDB begins the query of a relation that is a file, or several, and nothing else. Its reader
+# of text may skip rows by what is in them: comments, and those with errors.
+_FILE_RELATION = r"SELECT \* FROM (parquet_scan|read_parquet)\("
 # How DuckDB begins the plan of a relation that reads a table of its own.
 _TABLE_PLAN = r"(?i)\W*seq[ _]scan\b"
 
@@ -63,8 +65,9 @@ _TABLE_PLAN = r"(?i)\W*seq[ _]scan\b"
 def may_be_query(source: InMemory) -> bool:
     """Tell whether a query may have chosen the rows of an object.
 
-    It has not if the object holds its rows itself, or is a plain scan of a table or of files. All
-    else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
+    It has not if the object holds its rows itself, or is a plain scan of a table or of files that
+    are no text. All else counts as a query: a stream, a reader, a generator, a frame that is still
+    to be computed.
     """
     try:
         match source.kind:

@@ -214,6 +214,9 @@ def is_dataframe(data: object) -> bool:
 # read all of a table.
 _PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "Sort")
 _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
+# How files are read of which no row is left out. Readers of text may skip rows by what is in them:
+# comments, and those with errors.
+_WHOLE_FORMATS = ("ParquetFileFormat", "OrcFileFormat")
 
 
 def is_query(data: Any, options: Reading, settings: Settings = None) -> bool:
@@ -221,7 +224,7 @@ def is_query(data: Any, options: Reading, settings: Settings = None) -> bool:
     it.
 
     It has not chosen those of a path, of a table, or of a DataFrame of one to which nothing was
-    added. All else counts as a query.
+    added. All else counts as a query, and so does a DataFrame of text files.
     """
     if options.query is not None:
         return True
@@ -243,7 +246,9 @@ def _is_bare(frame: SparkFrame) -> bool:
                 plan = plan.child()
             # of files; another, such as one of JDBC, may be a query elsewhere
             if _class_name(plan) == "LogicalRelation":
-                return _class_name(plan.relation()) == "HadoopFsRelation"
+                relation = plan.relation()
+                is_of_files = _class_name(relation) == "HadoopFsRelation"
+                return is_of_files and _class_name(relation.fileFormat()).endswith(_WHOLE_FORMATS)
             return _class_name(plan) in _BARE_PLANS
     # Spark Connect does not say how a frame was made, and some clusters do not let Python look.
     except DataError:

@@ -250,6 +250,12 @@ def parquet(folder: Path) -> Path:
     return path
 
 
+def text(folder: Path) -> Path:
+    path = folder / "sales.csv"
+    pl.DataFrame(SALES).write_csv(path)
+    return path
+
+
 PLAIN: dict[str, Callable[[Path], Any]] = {
     "an Arrow table": lambda folder: SALES,
     "an Arrow batch": lambda folder: SALES.to_batches()[0],
@@ -270,6 +276,8 @@ QUERIES: dict[str, Callable[[Path], Any]] = {
     "a filtered frame": lambda folder: pl.DataFrame(SALES).lazy().filter(pl.col("day") > JANUARY),
     "the head of a lazy frame": lambda folder: pl.DataFrame(SALES).lazy().head(3),
     "a scan of some rows": lambda folder: pl.scan_parquet(parquet(folder), n_rows=3),
+    "a scan of text": lambda folder: pl.scan_csv(text(folder)),
+    "a scan without comments": lambda folder: pl.scan_csv(text(folder), comment_prefix="1"),
     "a scan of a dataset": lambda folder: pl.scan_pyarrow_dataset(ds.dataset(parquet(folder))),
     "a lazy frame that fails": lambda folder: pl.DataFrame(SALES).lazy().select("nothing"),
     "a filtered dataset": lambda folder: ds.dataset(parquet(folder)).filter(SINCE_FEBRUARY),

@@ -633,6 +633,8 @@ def test_what_of_spark_is_a_query(spark: Any, file: Path, tmp_path: Path) -> Non
     sales_read = spark.read.parquet(str(file))
     folder = str(tmp_path / "orc")
     sales_read.write.orc(folder)
+    text = str(tmp_path / "text")
+    sales_read.select("basket", "item").write.csv(text)
     sales_read.write.option("path", str(tmp_path / "kept")).saveAsTable("kept_sales")
     sales_read.createOrReplaceTempView("all_sales")
     spark.sql("create or replace view some_sales as select * from kept_sales where amount > 2")
@@ -655,6 +657,8 @@ def test_what_of_spark_is_a_query(spark: Any, file: Path, tmp_path: Path) -> Non
             "name of a view": "some_sales",
             "temporary view": spark.table("all_sales"),
             "name of a temporary view": "all_sales",
+            "text": spark.read.csv(text),
+            "text without comments": spark.read.csv(text, comment="#"),
             "filter": sales_read.filter("amount > 2"),
             "limit": sales_read.limit(3),
             "sample": sales_read.sample(0.5, seed=1),

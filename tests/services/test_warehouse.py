@@ -465,7 +465,10 @@ def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(TABLE, tmp_path / "sales.parquet")
     sales, file = con.table("sales"), con.read_parquet(str(tmp_path / "sales.parquet"))
     plain = {"table": sales, "file": file}
+    (tmp_path / "sales.csv").write_text("item,visit\ntea,1\n#milk,2\n")
     queries = {
+        "text": con.read_csv(str(tmp_path / "sales.csv")),
+        "text without comments": con.read_csv(str(tmp_path / "sales.csv"), comment="#"),
         "view": con.view("seen"),
         "table of a view": con.table("seen"),
         "query": con.sql("select * from sales where visit > 0"),

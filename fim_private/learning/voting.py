@@ -349,9 +349,11 @@ class Ballots:
                 ballot[_key(answer)] = _canonical(answer)
                 if len(ballot) > self.most:
                     return
-        except MemoryError:
+        except (MemoryError, KeyboardInterrupt, SystemExit):  # also of a signal
             raise
-        except Exception:  # whether it fails follows from the block alone, and so must not show
+        # Whether it fails follows from the block alone, and so must not show. A panic of Rust, as
+        # in polars, is no Exception.
+        except BaseException:
             return
         self.counts.update(ballot.keys())
         for key, answer in ballot.items():
@@ -460,8 +462,9 @@ def vote(data: object, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     question: one with a name, such as fim.HighestLift(min_share=0.04), or a function that is called
         with each block, as Transactions, in random order. It returns a list of at most `votes`
         answers, each with a hash; a text is one. An empty list, more answers, None, and an error
-        count as no vote: try it on made-up data first. (MemoryError and KeyboardInterrupt end the
-        run.) It must look at nothing but the block, and keep nothing from one to the next.
+        count as no vote: try it on made-up data first. (MemoryError, KeyboardInterrupt and
+        SystemExit end the run.) It must look at nothing but the block, and keep nothing from one to
+        the next.
     blocks: 1 to 1,000,000, public. At epsilon 1 and delta 1e-6 an answer needs some 37 votes.
     votes: 1 to 1,000,000. By default 1, but 2 for a question with a name, since one block's best is
     another's second.

@@ -182,9 +182,15 @@ def test_an_answer_s_hidden_fields_are_no_way_out() -> None:
     assert counted(1, [Pair(one, "b")], [Pair(one, "b")]) == [2]
 
 
-def test_what_has_no_vote() -> None:
+class Panic(BaseException):
+    """As pyo3 raises it where Rust panics."""
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("kind", [ValueError, Panic])
+def test_what_has_no_vote(kind: type[BaseException]) -> None:
     def failing(block: Transactions) -> list[str]:
-        raise ValueError(labels(block))
+        raise kind(labels(block))
 
     assert counted(1, ["a", "b"], [], None, [None], 3, [["unhashable"]], [1, 1.0]) == []
     held = Ballots(1)
@@ -193,12 +199,13 @@ def test_what_has_no_vote() -> None:
 
     def late() -> Iterator[str]:
         yield "a"
-        raise ValueError("b")
+        raise kind("b")
 
     assert counted(2, late()) == []
 
 
-@pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt])
+@pytest.mark.every_case
+@pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt, SystemExit])
 def test_what_ends_a_run(kind: type[BaseException]) -> None:
     with pytest.raises(kind):
         fim.vote([["a"]] * 5, lambda _: (_ for _ in ()).throw(kind), blocks=2, seed=1)

@@ -198,6 +198,12 @@ def _is_alone(release: AnyRelease) -> bool:
 
 
 def _steps(release: AnyRelease) -> Iterator[str]:
+    if not release.shares:
+        yield (
+            "Each of the releases that were made together splits its part of the budget in its own "
+            "way, and states how."
+        )
+        return
     if not _is_alone(release):
         yield "Each of the releases that were made together has such steps:"
     if len(release.shares) < 2:
@@ -234,9 +240,11 @@ def _released(release: AnyRelease, customer: str) -> Iterator[str]:
         yield f"Asked for: at most {release.wanted:,} itemsets of size {release.size}{where}."
     least = release.min_support
     if isinstance(least, float):
-        yield f"At least {at_most(100 * Exact(least))} % of all {customer}s have each of them."
+        share = f"{at_most(100 * Exact(least))} % of all {customer}s"
+        yield f"Each of them has a noisy support of at least {share}: the true one may be less."
     elif least is not None:
-        yield f"At least {least:,} {customer}s have each of them."
+        number = f"{least:,} {customer}s"
+        yield f"Each of them has a noisy support of at least {number}: the true one may be less."
     if release.units is not None:
         number = f"Number of {customer}s: {release.units:,}"
         if release.units_interval is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from commands import run
 from real_data import REPOSITORY
@@ -168,6 +169,27 @@ def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
     assert "Each of the releases that were made together" in facts.steps[0]
     assert "The release does not have that number." in facts.spent[-1]
     assert facts.released[0] == "Released: 2 itemsets."
+
+
+def test_steps_that_differ_are_not_called_one_step() -> None:
+    items = pa.table({"sku": ["a", "b", "c", "d"], "kind": [*"xxyz"], "sort": [*"vvww"]})
+    listed: dict[str, Any] = {"catalogue": items, "catalogue_item": "sku"}
+    asked: dict[str, Any] = {"size": 1, "mechanism": "exponential", "seed": 1}
+    levels: Any = fim.mine([["a", "c"]] * 50, group=["kind", "sort"], **asked, **listed)
+    kinds, sorts = levels.releases
+    assert kinds.shares != sorts.shares
+    [sentence] = facts_of(levels).steps
+    assert sentence.endswith("splits its part of the budget in its own way, and states how.")
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("least", "named"), [(3, "3 baskets"), ("1 %", "1 % of all baskets")])
+def test_a_least_support_is_said_of_noisy_supports(least: Any, named: str) -> None:
+    """Some that come out have less."""
+    said = facts_of(fim.mine([["tea"]] * 500, size=1, min_support=least, seed=1)).released
+    assert (
+        f"Each of them has a noisy support of at least {named}: the true one may be less." in said
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,15 @@ import pyarrow as pa
 
 from fim_private.addresses import shown_source
 from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
-from fim_private.reading.locations import Address, LocalPath, name_of
+from fim_private.reading.locations import (
+    Address,
+    Database,
+    InMemory,
+    LocalPath,
+    Source,
+    name_of,
+    source_of,
+)
 from fim_private.reading.memory import read_whole
 from fim_private.reading.options import not_utf8
 
@@ -355,6 +363,30 @@ def files_of(source: LocalPath | Address) -> list[File]:
         base, pattern = _base_and_pattern(base)
     files = _below(_local_names, base.rstrip("/"), pattern, str(path))
     return [File(Path(file), partitions=_partitions(file, base)) for file in files]
+
+
+def have_something_in_common(data: object, listed: object) -> bool:
+    """Tell whether both are the same object, or stand for a file in common, by whatever name.
+
+    Two names of one database do not: it may hold both.
+    """
+    first, second = source_of(data), source_of(listed)
+    if isinstance(first, InMemory):
+        return data is listed
+    if first == second and not isinstance(first, Database):
+        return True
+    # Whatever is wrong with a path, its reader will say.
+    with suppress(FimPrivateError, OSError, RuntimeError, ValueError, pa.ArrowException):
+        return not _local_files(first).isdisjoint(_local_files(second))
+    return False
+
+
+def _local_files(source: Source) -> set[tuple[int, int]]:
+    """Return the files of this machine that a source stands for, by their numbers on the disk."""
+    if isinstance(source, InMemory) or (isinstance(source, Address) and source.scheme != "file"):
+        return set()
+    stats = [file.path.stat() for file in files_of(source)]
+    return {(stat.st_dev, stat.st_ino) for stat in stats}
 
 
 def _local_names(folder: str) -> Iterator[tuple[str, bool]]:

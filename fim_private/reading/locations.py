@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -138,21 +137,6 @@ def source_of(data: object) -> Source:
     if scheme in _DATABASES:
         return Database(text, scheme)
     return Address(text, scheme)
-
-
-def is_same(data: object, listed: object) -> bool:
-    """Tell whether both are the same object, or the same file.
-
-    Two names of one database are not: it may hold both.
-    """
-    first, second = source_of(data), source_of(listed)
-    if isinstance(first, InMemory):
-        return data is listed
-    if isinstance(first, LocalPath) and isinstance(second, LocalPath):
-        # Whatever is wrong with a path, its reader will say.
-        with suppress(OSError, RuntimeError, ValueError):
-            return first.path.resolve() == second.path.resolve()
-    return first == second and not isinstance(first, Database)
 
 
 def expanded(path: str) -> Path:

@@ -48,7 +48,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.options import MAX_WORK
 from fim_private.options.declaration import OptionValues
-from fim_private.reading.locations import is_same
+from fim_private.reading.files import have_something_in_common
 from fim_private.reading.options import Reading, reading_of
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
@@ -149,7 +149,7 @@ class Run:
 
     def refuse_purchases(self, name: str, listed: object) -> None:
         """Raise ParameterError if what an option lists, which is public, are the purchases."""
-        if listed is None or not is_same(self.data, listed):
+        if listed is None or not have_something_in_common(self.data, listed):
             return
         otherwise = ""
         if name == "catalogue":

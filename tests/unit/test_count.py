@@ -337,10 +337,15 @@ def test_purchases_are_no_public_list(tmp_path: Path) -> None:
     baskets = [["tea", "milk"], ["tea", "rye"]]
     (tmp_path / "p.dat").write_text("tea milk\ntea rye\n")
     (tmp_path / "link.dat").symlink_to(tmp_path / "p.dat")
+    (tmp_path / "other.dat").hardlink_to(tmp_path / "p.dat")
     for data, listed in (
         (baskets, baskets),
         (tmp_path / "p.dat", str(tmp_path / "p.dat")),
         (tmp_path / "p.dat", tmp_path / "link.dat"),
+        (tmp_path / "p.dat", tmp_path / "other.dat"),
+        (tmp_path, tmp_path / "p.dat"),
+        (tmp_path / "p*.dat", tmp_path / "p.dat"),
+        (f"file://{tmp_path}/p.dat", tmp_path / "p.dat"),
     ):
         with pytest.raises(ParameterError, match="itemsets is the file of purchases"):
             fim.count(data, listed)

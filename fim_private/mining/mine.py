@@ -438,6 +438,9 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     run.refuse_purchases("itemsets", itemsets)
     with limit_memory(run.reading.memory):
         known_itemsets = given_itemsets(itemsets, fold_case=run.all_rows.fold_case)
+        release = earlier_release(itemsets)
+    if release is not None:
+        warn_of_seed(run, release, "itemsets", stacklevel=3)
     promise = run.promise(scope)
     with_count = flag("count", values["count"])
     number = len(known_itemsets.itemsets)

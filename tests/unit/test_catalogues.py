@@ -144,6 +144,11 @@ def test_a_seeded_release_is_no_public_list() -> None:
     with pytest.warns(fim.PrivacyWarning, match="made with a seed") as warned:
         fim.mine(SALES, size=1, catalogue=fim.mine(SALES, size=1, **ASKED), **READ, user="customer")
     assert warned[0].filename == __file__
+    with pytest.warns(
+        fim.PrivacyWarning, match="itemsets is a release that was made with"
+    ) as warned:
+        fim.count(SALES, fim.mine(SALES, size=1, **ASKED), **READ, user="customer")
+    assert warned[0].filename == __file__
 
 
 def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:

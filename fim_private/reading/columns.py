@@ -204,6 +204,7 @@ class Column:
     is_nested: bool  # lists, structs or maps
     is_number: bool  # numbers or booleans
     is_apart: bool  # no column of items unless it is named
+    is_optional: bool = False  # whether some rows do not name it, so that it may be an item
 
     @property
     def is_boolean(self) -> bool:
@@ -448,7 +449,8 @@ class TableColumns:
     def _refuse_likely_form(self) -> None:
         """Raise DataError if the columns suggest a form that has no column of lists."""
         names = [column.name for column in self.columns]
-        roles, places = self._likely(self.columns), numbered(names)
+        roles = self._likely(self.columns)
+        places = numbered([column.name for column in self.columns if not column.is_optional])
         if roles:
             problem = f"looks like one row per item: give {named_roles(roles)}"
             raise unclear(f"{self.source} {problem}", roles)
@@ -492,10 +494,12 @@ def listing(columns: Iterable[Column]) -> str:
     """Return names and types of columns for an error: the first 20 that cannot be items.
 
     The columns of a one-hot table are items. They are of booleans; or of numbers, unless they look
-    like columns of purchases, where there is little else.
+    like columns of purchases, where there is little else. What only some lines of JSON name may be
+    an item, too.
     """
-    columns = list(columns)
-    if not columns:
+    named = list(columns)
+    columns = [column for column in named if not column.is_optional]
+    if not named:
         return "no columns"
     numbers = sum(column.is_number for column in columns)
     is_boolean = any(column.is_boolean for column in columns)
@@ -512,6 +516,8 @@ def listing(columns: Iterable[Column]) -> str:
     if len(shown) < len(columns):  # a one-hot frame with something else beside it
         kinds = "numbers" if may_be_items else "booleans"
         listed.append(f"columns of {kinds}, whose names may be items and are not shown")
+    if len(columns) < len(named):
+        listed.append("columns of some lines alone, whose names may be items and are not shown")
     return ", ".join(listed)
 
 

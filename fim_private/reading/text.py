@@ -8,6 +8,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -682,7 +683,10 @@ def json_source(file: File, options: Reading) -> ArrowSource:
         )
     lines = blocks(file, dialect.encoding)
     first = next(lines)
-    schema = _schema(_objects(first, name), options)
+    objects = _objects(first, name)
+    schema = _schema(objects, options)
+    times = Counter(key for key, _ in _fields(objects))
+    optional = frozenset(key for key, number in times.items() if number < len(objects))
     is_pipe = file.pipe is not None
     if not is_pipe:
         lines.close()
@@ -709,7 +713,7 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     used = ["encoding"]
     if dialect.form is InputForm.JSONL:
         used.append("input_format")
-    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
+    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used), optional=optional)
 
 
 def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:

@@ -92,6 +92,18 @@ def test_what_is_no_line_of_json(text: str, part: str, tmp_path: Path) -> None:
     refused(written(tmp_path, "a.jsonl", text.encode("latin-1")), part)
 
 
+def test_no_error_names_what_only_some_lines_of_json_name(tmp_path: Path) -> None:
+    """An object may have a name for each item of its basket."""
+    lines = [{"order": 1, "milk": 1, "bread 1": 1}, {"order": 2, "tea": 1, "bread 2": 1}]
+    path = written(tmp_path, "a.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    named: dict[str, Any] = {"basket": "order", "item": "product"}
+    for options in ({}, named):
+        with pytest.raises(fim.FimPrivateError) as caught:
+            fim.read_transactions(path, **options)
+        assert "it has 'order' (string), columns of some lines alone" in str(caught.value)
+        assert not any(item in str(caught.value) for item in ("milk", "bread", "tea"))
+
+
 def test_a_workbook(tmp_path: Path) -> None:
     sheet: Rows = {
         1: ["order_id", "product", "day", "price", "paid"],

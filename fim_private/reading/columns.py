@@ -204,7 +204,7 @@ class Column:
     is_nested: bool  # lists, structs or maps
     is_number: bool  # numbers or booleans
     is_apart: bool  # no column of items unless it is named
-    is_optional: bool = False  # whether some rows do not name it, so that it may be an item
+    may_be_item: bool = False  # whether its name may be that of an item, whatever its type
 
     @property
     def is_boolean(self) -> bool:
@@ -450,7 +450,7 @@ class TableColumns:
         """Raise DataError if the columns suggest a form that has no column of lists."""
         names = [column.name for column in self.columns]
         roles = self._likely(self.columns)
-        places = numbered([column.name for column in self.columns if not column.is_optional])
+        places = numbered([column.name for column in self.columns if not column.may_be_item])
         if roles:
             problem = f"looks like one row per item: give {named_roles(roles)}"
             raise unclear(f"{self.source} {problem}", roles)
@@ -495,10 +495,10 @@ def listing(columns: Iterable[Column]) -> str:
 
     The columns of a one-hot table are items. They are of booleans; or of numbers, unless they look
     like columns of purchases, where there is little else. What only some lines of JSON name may be
-    an item, too.
+    an item, too, and so may a column of Python's booleans.
     """
     named = list(columns)
-    columns = [column for column in named if not column.is_optional]
+    columns = [column for column in named if not column.may_be_item]
     if not named:
         return "no columns"
     numbers = sum(column.is_number for column in columns)
@@ -517,7 +517,7 @@ def listing(columns: Iterable[Column]) -> str:
         kinds = "numbers" if may_be_items else "booleans"
         listed.append(f"columns of {kinds}, whose names may be items and are not shown")
     if len(columns) < len(named):
-        listed.append("columns of some lines alone, whose names may be items and are not shown")
+        listed.append("others, whose names may be items and are not shown")
     return ", ".join(listed)
 
 

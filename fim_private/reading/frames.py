@@ -180,7 +180,19 @@ def _pandas_table(frame: PandasFrame) -> ArrowSource:
             columns = [_column(rows.iloc[:, place], schema.field(place)) for place in places]
             yield RecordBatch.from_arrays(columns, names=scan.names)
 
-    return ArrowSource("the frame", schema, batches, kind="frame", own_dates=True)
+    of_truth_values = frozenset(
+        str(name)
+        for name, series in frame.items()
+        if _holds_objects(series) and isinstance(_first_present(series), bool | np.bool_)
+    )
+    return ArrowSource(
+        "the frame",
+        schema,
+        batches,
+        kind="frame",
+        perhaps_items=of_truth_values,
+        own_dates=True,
+    )
 
 
 def _holds_objects(series: PandasSeries) -> bool:
@@ -194,10 +206,13 @@ def _holds_objects(series: PandasSeries) -> bool:
 def _arrow_type(series: PandasSeries) -> pa.DataType:
     if not _holds_objects(series):
         return _as_arrow(series.iloc[:0]).type
-    first = next((value for value in series if not is_missing(value)), None)
-    if isinstance(first, _PYTHON_COLLECTIONS):
+    if isinstance(_first_present(series), _PYTHON_COLLECTIONS):
         return pa.list_(pa.string())
     return pa.string()
+
+
+def _first_present(series: PandasSeries) -> object:
+    return next((value for value in series if not is_missing(value)), None)
 
 
 def _as_arrow(series: PandasSeries) -> Array:

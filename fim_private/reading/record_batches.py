@@ -66,7 +66,8 @@ class ArrowSource:
     encoding: str | None = None
     # the columns that folders' names say: of no items unless they are named
     folders: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()  # the columns that some rows do not name
+    # the columns whose names may be those of items, whatever their types
+    perhaps_items: frozenset[str] = frozenset()
     used: tuple[str, ...] = ()  # the parameters of the dialect that its reader used
     own_dates: bool = False  # whether it has dates of its own, which are texts of ISO 8601 here
 
@@ -95,7 +96,7 @@ class ArrowSource:
                 is_nested=types.is_nested(common_type(field.type)),
                 is_number=_is_number_type(field.type),
                 is_apart=field.name in apart,
-                is_optional=field.name in self.optional,
+                may_be_item=field.name in self.perhaps_items,
             )
             for field in self.schema
         ]

@@ -686,7 +686,8 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     objects = _objects(first, name)
     schema = _schema(objects, options)
     times = Counter(key for key, _ in _fields(objects))
-    optional = frozenset(key for key, number in times.items() if number < len(objects))
+    # An object may have a name for each item of its basket, which others then lack.
+    perhaps_items = frozenset(key for key, number in times.items() if number < len(objects))
     is_pipe = file.pipe is not None
     if not is_pipe:
         lines.close()
@@ -713,7 +714,9 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     used = ["encoding"]
     if dialect.form is InputForm.JSONL:
         used.append("input_format")
-    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used), optional=optional)
+    return ArrowSource(
+        name, schema, batches, "JSON Lines", used=tuple(used), perhaps_items=perhaps_items
+    )
 
 
 def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:

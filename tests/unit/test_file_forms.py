@@ -100,7 +100,7 @@ def test_no_error_names_what_only_some_lines_of_json_name(tmp_path: Path) -> Non
     for options in ({}, named):
         with pytest.raises(fim.FimPrivateError) as caught:
             fim.read_transactions(path, **options)
-        assert "it has 'order' (string), columns of some lines alone" in str(caught.value)
+        assert "it has 'order' (string), others, whose names" in str(caught.value)
         assert not any(item in str(caught.value) for item in ("milk", "bread", "tea"))
 
 

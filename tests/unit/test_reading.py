@@ -121,7 +121,11 @@ def test_the_data_and_the_names_of_one_hot_columns_are_not_shown() -> None:
         read_transactions(one_hot)
     with pytest.raises(DataError, match=r"^the frame has no column 'v'; it has 'u'") as other:
         read_transactions(one_hot, user="v")
-    assert not any("pill" in str(one.value) or "tea" in str(one.value) for one in (caught, other))
+    of_objects = pd.DataFrame({"secret pill": [True, None], "tea": [None, False], "u": ["a", "b"]})
+    with pytest.raises(DataError, match="others, whose names may be items") as third:
+        read_transactions(of_objects, user="v")
+    for one in (caught, other, third):
+        assert not any(item in str(one.value) for item in ("pill", "tea"))
 
 
 @pytest.mark.parametrize("form", ["parquet_lists", "feather_lists", "csv_lines", "fimi_gzip"])

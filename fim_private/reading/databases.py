@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fim_private.addresses import Connection, driver, open_postgresql, unreachable
 from fim_private.errors import (
@@ -27,7 +28,7 @@ from fim_private.errors import (
 )
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import file_errors, files_of
-from fim_private.reading.labels import is_list_type
+from fim_private.reading.labels import as_texts, is_list_type
 from fim_private.reading.locations import (
     Database,
     FileLocation,
@@ -38,6 +39,7 @@ from fim_private.reading.locations import (
 )
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
+from fim_private.reading.values import null_where
 
 # A cursor of ADBC's, a database of Ibis, and a table in it as an expression.
 Cursor = Any
@@ -120,7 +122,7 @@ def database_source(source: Database, query: str) -> ArrowSource:
     no driver for it.
 
     The database is opened for reading only, and asked twice: for the columns, then for those of
-    them that are scan.
+    them that are wanted.
     """
     is_sqlite = source.scheme == "sqlite"
     connect, kind, options = _postgresql, "PostgreSQL", {}
@@ -151,12 +153,16 @@ def database_source(source: Database, query: str) -> ArrowSource:
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
-        columns = ", ".join(_select(schema.field(name), is_sqlite) for name in scan.names)
+        columns = [_select(schema.field(name), is_sqlite) for name in scan.names]
+        if is_sqlite:
+            columns += [f"typeof({_quoted(name)}) = 'real'" for name in scan.names]
         types = pa.schema([described.field(name) for name in scan.names])
         with opened_cursor() as cursor:
-            cursor.execute(f"select {columns} from {rows}")
+            cursor.execute(f"select {', '.join(columns)} from {rows}")
             with cursor.fetch_record_batch() as reader:
                 for batch in reader:
+                    if is_sqlite:
+                        batch = _with_numbers_as_printed(batch, scan.names)
                     cast = batch.cast(types)
                     cast.validate(full=True)
                     yield cast
@@ -201,23 +207,40 @@ def _sqlite(source: Database) -> Connection:
     return sqlite.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 
-def _select(field: pa.Field, is_sqlite: bool) -> str:
-    """Return the expression that selects a column.
+def _quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
 
-    Of SQLite each value becomes a text: a whole number without a point, no value ''.
+
+def _select(field: pa.Field, is_sqlite: bool) -> str:
+    """Return the expression that selects a column; of SQLite each value becomes a text."""
+    name = _quoted(field.name)
+    if is_sqlite:
+        # Of no value it is '': of nulls alone the driver would guess another type.
+        return (
+            f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) "
+            f"when 'real' then printf('%!.17g', {name}) else cast({name} as text) end as {name}"
+        )
+    if _kind(field) == field.type:
+        return name
+    return f"{name}::text as {name}"
+
+
+def _with_numbers_as_printed(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    """Return the columns of texts in a batch, with each number as it is written in every source.
+
+    SQLite itself writes 1.0e+300. Behind the columns of texts there is one for each: 1 where the
+    text is a number.
     """
-    name: str = '"' + field.name.replace('"', '""') + '"'
-    if not is_sqlite:
-        if _kind(field) == field.type:
-            return name
-        return f"{name}::text as {name}"
-    whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
-    return (
-        f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
-        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', "
-        f"{name}) end "
-        f"else cast({name} as text) end as {name}"
-    )
+    columns = []
+    for place in range(len(names)):
+        texts = batch.column(place)
+        is_number = batch.column(len(names) + place).cast(pa.bool_())
+        if is_number.true_count:
+            numbers = null_where(pc.invert(is_number), texts).cast(pa.float64())
+            texts = pc.if_else(is_number, as_texts(numbers), texts)
+        columns.append(texts)
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def _kind(field: pa.Field) -> pa.DataType:

@@ -1,5 +1,6 @@
 """Databases: what may be asked, and a real SQLite file."""
 
+import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -105,6 +106,15 @@ def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> 
     read = read_transactions(address, query=QUERY, basket="order_id", item="product")
     assert labels_of(read.vocabulary) == [2, 39, "0.5", "FF00", "tea"]
     assert read.baskets == 8
+
+
+def test_a_number_has_the_text_that_it_has_elsewhere(tmp_path: Path) -> None:
+    # SQLite itself prints 1.0e+300, 0.33333333333333332 and Inf.
+    numbers = [1e300, 1e-300, 1e18, 1 / 3, 0.1, 5e-324, 2.0, -0.0, math.inf]
+    rows: list[tuple[Any, ...]] = [(1, number) for number in numbers]
+    address = table_of(tmp_path / "a.db", "order_id, product real", rows)
+    read = read_transactions(address, query=QUERY, basket="order_id", item="product")
+    assert labels_of(read.vocabulary) == labels_of(read_transactions([numbers]).vocabulary)
 
 
 FAILS = [

@@ -27,7 +27,7 @@ from fim_private.reading.columns import suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, folded, mixed_vocabulary
 from fim_private.reading.locations import Address, InMemory, LocalPath, source_of
-from fim_private.reading.options import DIALECT, Reading
+from fim_private.reading.options import Reading
 from fim_private.reading.purchases import (
     ItemList,
     ListColumns,
@@ -463,15 +463,7 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
         return _items_of_release(run, release, named)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
-    try:
-        listed = read_item_list(source_of(catalogue), columns, named.get("catalogue_query"))
-    except DataError as error:
-        if all(parameter(name) not in error.marked for name in DIALECT):
-            raise
-        raise DataError(
-            f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of "
-            f"its columns in the first line)"
-        ) from None
+    listed = read_item_list(source_of(catalogue), columns, named.get("catalogue_query"))
     universe = Catalogue(listed.items) if group is None else _groups(listed)
     return universe, Listed(
         file_name(catalogue),

@@ -9,7 +9,8 @@ number that depends on the data.
 import csv
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import chain
@@ -293,18 +294,45 @@ def read_item_list(source: Source, columns: ListColumns, query: str | None = Non
     If columns or a query are given, source is any table that read_transactions reads.
     """
     check_query(source, query, "catalogue_query")
-    if not isinstance(source, InMemory):
-        with file_errors(source.name):
-            if columns.item is not None or query is not None:
-                # By its name a column tells at which delimiter a first line is cut.
-                options = Reading(items=columns.item, query=query, head=True)
-                table = named_source(source, options)
-                if not isinstance(table, ArrowSource):
-                    table = text_table(table, options, InputForm.LONG)
-                return columns.of_table(table)
-            lists = [columns.of_file(file) for file in map(open_file, files_of(source))]
-            labels = (items.label(code) for items in lists for code in range(len(items)))
-            return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
+    if isinstance(source, InMemory):
+        return _list_in_memory(source, columns)
+    with _list_errors(), file_errors(source.name):
+        if columns.item is not None or query is not None:
+            # By its name a column tells at which delimiter a first line is cut.
+            options = Reading(items=columns.item, query=query, head=True)
+            table = named_source(source, options)
+            if not isinstance(table, ArrowSource):
+                table = text_table(table, options, InputForm.LONG)
+            return columns.of_table(table)
+        lists = [columns.of_file(_opened_list(file)) for file in files_of(source)]
+        labels = (items.label(code) for items in lists for code in range(len(items)))
+        return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
+
+
+@contextmanager
+def _list_errors() -> Iterator[None]:
+    """Say in errors that the options for the text of purchases are not for that of a list."""
+    try:
+        yield
+    except DataError as error:
+        if all(parameter(name) not in error.marked for name in DIALECT):
+            raise
+        raise DataError(
+            f"{error.marked} (but not of a list of items: save that as CSV in UTF-8, the names of "
+            f"its columns in the first line)"
+        ) from None
+
+
+def _opened_list(file: File) -> File:
+    """Return the file of a list with its form. Raises DataError for JSON, such as a vote."""
+    if file.path.suffix.lower() == ".json":
+        raise DataError(
+            f"{file.name} is JSON, and no list of items: give a text with one item a line, or CSV"
+        )
+    return open_file(file)
+
+
+def _list_in_memory(source: InMemory, columns: ListColumns) -> ItemList:
     try:
         listed = frames.table_of(source)
         if listed is not None:

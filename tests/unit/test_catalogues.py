@@ -268,6 +268,8 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"exclude": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
         ({"with_each": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; save it in UTF-8$"),
         ({"catalogue": "latin.csv", "catalogue_item": "sku"}, r"^'latin\.csv' is not .*\(but"),
+        ({"exclude": "vote.json"}, r"^'vote\.json' is JSON, and no list of items: give a text"),
+        ({"exclude": "bags.list"}, r"^'bags\.list' has no form .*\(but not of a list of items"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have"),
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
@@ -284,6 +286,8 @@ def test_what_is_refused(given: Any, message: str, tmp_path: Path, monkeypatch: 
     Path("latin.csv").write_bytes("sku\nKäse\n".encode("cp1252"))
     Path("title.csv").write_text("Our products\n\nsku,name\n1,Milk\n")
     Path("broken.json").write_text('{"schema": 1}')
+    Path("vote.json").write_text('{"schema": 1, "mechanism": "vote"}')
+    Path("bags.list").write_text("bag\n")
     fim.mine([["a"]], epsilon=0.001, size=1, seed=1).save("nothing.json")
     fim.mine(SALES, size=2, **ASKED).save("week.json")
     ledger = fim.Ledger.create("a.ledger", dataset="sales", epsilon=1, delta=1e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import MAXYEAR, date
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -210,6 +210,8 @@ def first_day(kind: str, number: int) -> int:
         first = first_day(kind.removesuffix(_OF_WEEKS), number)
         return -(-first // 7) * 7 - 3  # the Monday before the first Thursday
     year, month = divmod(number * _MONTHS[kind], 12)
+    if 1970 + year > MAXYEAR:  # the day after the last that Python knows
+        return date.max.toordinal() + 1 - _EPOCH
     return date(1970 + year, month + 1, 1).toordinal() - _EPOCH
 
 

@@ -379,7 +379,7 @@ def discard_stdout() -> None:
 
 def screen_for(output: Path | None) -> Screen:
     """Return what can be shown where a table goes."""
-    if output is None:
+    if is_screen(output):
         return _screen_of(sys.stdout)
     from fim_private.output.screen import Screen
 

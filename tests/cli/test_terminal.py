@@ -79,6 +79,12 @@ def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
 
+def test_a_dash_is_the_screen_that_there_is() -> None:
+    shown = run("plan", "--units", 1000, locale=LOCALES[1]).stdout
+    assert shown.startswith(b"What it takes")
+    assert run("plan", "--units", 1000, "--output", "-", locale=LOCALES[1]).stdout == shown
+
+
 @pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}], ids=["styled", "bare"])
 def test_no_color_is_honoured(words: Path, more: dict[str, str]) -> None:
     env = environment(TERM="xterm-256color", COLUMNS="100", PYTHONUTF8="1", **more)

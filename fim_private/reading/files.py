@@ -117,8 +117,8 @@ def not_read(name: str, form: str) -> DataError:
 
 # Suffixes of text: in that of commas or tabs a line is split there, in others at white space.
 DELIMITER_OF_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_TEXT_SUFFIXES = (*DELIMITER_OF_SUFFIX, ".dat", ".txt", ".fimi", ".spmf")
-_JSON_SUFFIXES = (".jsonl", ".ndjson")
+TEXT_SUFFIXES = (*DELIMITER_OF_SUFFIX, ".dat", ".txt", ".fimi", ".spmf")
+JSON_SUFFIXES = (".jsonl", ".ndjson")
 READABLE = (
     "Parquet (.parquet), Arrow or Feather, text (.csv, .tsv, .dat, .txt, .fimi, .jsonl; also .gz "
     "or .bz2), Excel (.xlsx), or - for standard input"
@@ -241,10 +241,10 @@ def open_file(file: File, *, as_text: bool = False) -> File:
     if form is None and suffix in _OTHER_SUFFIXES and not is_told:
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
     text = replace(file, suffix=suffix, compression=compression)
-    if suffix in _JSON_SUFFIXES:
+    if suffix in JSON_SUFFIXES:
         return replace(text, form="json")
     is_binary = form is not None or suffix in _BINARY_SUFFIXES
-    if suffix in _TEXT_SUFFIXES or (as_text and not is_binary):
+    if suffix in TEXT_SUFFIXES or (as_text and not is_binary):
         _refuse_others(text.start(), file.name)
         return text
     if form is not None:

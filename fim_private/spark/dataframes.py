@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
 from fim_private.reading.columns import ReadAs, Roles
+from fim_private.reading.files import JSON_SUFFIXES, TEXT_SUFFIXES
 from fim_private.reading.labels import Item, Labels
 from fim_private.reading.locations import Address, Database, source_of
 from fim_private.reading.options import InputForm, Reading
@@ -188,7 +189,7 @@ class RowReader:
 
 VIEW = "data"  # what the source is called in a query
 _TABLES = {".parquet": "Parquet", ".orc": "ORC"}
-_TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
+_TEXTS = {*TEXT_SUFFIXES, *JSON_SUFFIXES, ".json"}
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def test_check_cells_are_those_of_the_units_in_any_order(given_: Any, order: Any
 
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(dataframes, "session")
-    texts = ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl")
+    texts = ("sales.csv", "sales.TAB", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl")
     for name in (*texts, "postgresql://here/shop"):
         with pytest.raises(fim.DataError, match="engine spark does not read"):
             fim.mine(name, engine="spark", seed=1)

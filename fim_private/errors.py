@@ -90,22 +90,16 @@ class DataError(FimPrivateError):
         is_of_a_line: Whether a line of a text is damaged. Only `inspect` may say which.
     """
 
-    options: Mapping[str, Any] | None = None
-    is_of_a_line = False
-
-
-def unclear(message: str, options: Mapping[str, Any] | None) -> DataError:
-    """Return the error for a source that can be read in several ways. options: see DataError."""
-    error = DataError(message)
-    error.options = options
-    return error
-
-
-def damaged_line(message: str) -> DataError:
-    """Return the error for a text with a line that cannot be read."""
-    error = DataError(message)
-    error.is_of_a_line = True
-    return error
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        options: Mapping[str, Any] | None = None,
+        is_of_a_line: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.options = options
+        self.is_of_a_line = is_of_a_line
 
 
 class MissingExtraError(FimPrivateError, ImportError):
@@ -127,14 +121,8 @@ class OutputError(FimPrivateError):
 
 
 class LedgerError(FimPrivateError):
-    """A ledger refuses a release, or cannot be read or written; no_ledger: there is none, so
-    nothing refuses it.
-    """
-
-    no_ledger = False
+    """A ledger refuses a release, or cannot be read or written."""
 
 
 class NoLedgerError(LedgerError):
-    """A request names no ledger."""
-
-    no_ledger = True
+    """There is no ledger of the name that was given, or it is taken: nothing was refused."""

@@ -15,7 +15,13 @@ import fim_private as fim
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
 from fim_private.display import printable
-from fim_private.errors import FimPrivateError, LedgerError, ParameterError, parameter
+from fim_private.errors import (
+    FimPrivateError,
+    LedgerError,
+    NoLedgerError,
+    ParameterError,
+    parameter,
+)
 from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
@@ -96,7 +102,7 @@ def run() -> int:
     except FimPrivateError as error:
         charges = [f"the charge stands: {left}" for left in writing.left()]
         message = "; ".join([error.spelled(spell), *charges])
-        if isinstance(error, LedgerError) and not error.no_ledger:
+        if isinstance(error, LedgerError) and not isinstance(error, NoLedgerError):
             code = LEDGER_REFUSES
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on

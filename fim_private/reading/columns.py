@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from fim_private.errors import DataError, ParameterError, parameter, unclear
+from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.options.declaration import OptionValues
 from fim_private.reading import memory
 from fim_private.reading.options import InputForm, Reading, Segments, Times
@@ -439,11 +439,11 @@ class TableColumns:
         if not lists:
             self._refuse_likely_form()
             problem = "no list column"
-        raise unclear(
+        raise DataError(
             f"{self.source} has {problem}: name it with {parameter('items')}, or "
             f"{parameter('basket')} and {parameter('item')} for a row per item, or "
             f"{parameter('input_format')} one-hot for one per item; it has {listing(self.columns)}",
-            {},
+            options={},
         )
 
     def _refuse_likely_form(self) -> None:
@@ -453,19 +453,19 @@ class TableColumns:
         places = numbered([column.name for column in self.columns if not column.may_be_item])
         if roles:
             problem = f"looks like one row per item: give {named_roles(roles)}"
-            raise unclear(f"{self.source} {problem}", roles)
+            raise DataError(f"{self.source} {problem}", options=roles)
         if any(column.is_boolean for column in self.columns):
-            raise unclear(
+            raise DataError(
                 f"{self.source} has columns of booleans and others; if booleans are items, name "
                 f"the others with {parameter('basket')} or {parameter('user')}, or leave them "
                 f"out; it has {listing(self.columns)}",
-                {},
+                options={},
             )
         if places:
-            raise unclear(
+            raise DataError(
                 f"{self.source} has a column for each place in a basket, {places[0]!r} to "
                 f"{places[-1]!r}: say {parameter('input_format')} wide",
-                {"input_format": str(InputForm.WIDE), **likely_keys(names)},
+                options={"input_format": str(InputForm.WIDE), **likely_keys(names)},
             )
 
     def _likely(self, columns: Iterable[Column]) -> OptionValues:

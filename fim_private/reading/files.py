@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fim_private.addresses import shown_source
-from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
+from fim_private.errors import DataError, FimPrivateError, parameter
 from fim_private.reading.locations import (
     Address,
     Database,
@@ -70,7 +70,9 @@ def file_errors(name: str) -> Iterator[None]:
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except csv.Error:
-        raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
+        raise DataError(
+            f"{name} is not well-formed CSV; check its double quotes", is_of_a_line=True
+        ) from None
     except (OSError, ValueError, pa.ArrowException) as error:
         if getattr(error, "errno", None) == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
@@ -253,10 +255,10 @@ def open_file(file: File, *, as_text: bool = False) -> File:
         raise DataError(
             f"{file.name} does not begin as a {suffix} file does; check how it was written"
         )
-    raise unclear(
+    raise DataError(
         f"{file.name} has no form that can be read; those are {READABLE}; "
         f"for text with another ending give {parameter('input_format')}",
-        {},
+        options={},
     )
 
 

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
+from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.periods import KINDS, KINDS_OF_PROMISE, Period, several
 from fim_private.reading.memory import MemoryLimit
@@ -115,13 +115,12 @@ class Dialect:
 
 def not_utf8(text_name: str) -> DataError:
     """Return the error for text of an unknown encoding. text_name: what it calls the text."""
-    error = unclear(
+    return DataError(
         f"{text_name} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as "
         f"{USUAL_ENCODING}",
-        {"encoding": USUAL_ENCODING},
+        options={"encoding": USUAL_ENCODING},
+        is_of_a_line=True,
     )
-    error.is_of_a_line = True
-    return error
 
 
 def _is_between(value: object, least: int, most: int) -> TypeGuard[int]:

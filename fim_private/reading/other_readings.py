@@ -15,7 +15,7 @@ from itertools import chain, compress
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, parameter, unclear
+from fim_private.errors import DataError, parameter
 from fim_private.options.declaration import OptionValues
 from fim_private.reading import columns, values
 from fim_private.reading.labels import as_texts
@@ -107,7 +107,7 @@ class _Sample:
 
     def refusal(self, problem: str, options: OptionValues | None = None) -> DataError:
         """Return the error that says what the text seems to be instead. options: see DataError."""
-        return unclear(f"{self.name} {problem}", options)
+        return DataError(f"{self.name} {problem}", options=options)
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
@@ -729,11 +729,11 @@ def cells_to_check(roles: columns.Roles) -> FirstTexts:
     def check(texts: Texts) -> None:
         split = _seeming_split([*chain.from_iterable(texts.values())])
         if split is not None:
-            raise unclear(
+            raise DataError(
                 f"{roles.items_name} looks as if its cells were lists of items: say "
                 f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
                 "each cell is one item",
-                {"split": _spoken(split)},
+                options={"split": _spoken(split)},
             )
 
     looked_at = [name for name in roles.values if roles.may_hold_lists]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import Array, DataType, RecordBatch, types
 
-from fim_private.errors import DataError, parameter, unclear
+from fim_private.errors import DataError, parameter
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import (
     Column,
@@ -383,11 +383,11 @@ def _keys(batch: RecordBatch, roles: Roles) -> dict[str, Array]:
 def without_user(roles: Roles) -> DataError:
     """Return the error for rows without a user, where nobody said what becomes of them."""
     rule = parameter("missing_user")
-    return unclear(
+    return DataError(
         f"column {roles.user!r} of {roles.source} has rows without a user; {rule} "
         f"{MissingUser.DROP.value!r} leaves them out, {rule} {MissingUser.OWN_UNIT.value!r} makes "
         f"each of their baskets a unit of its own",
-        {"missing_user": MissingUser.DROP.value},
+        options={"missing_user": MissingUser.DROP.value},
     )
 
 
@@ -542,7 +542,5 @@ def as_presence(cells: NDArray[Any], where: str, numbers: Numbers = ZERO_OR_ONE)
         return cells
     is_valid = cells >= 0 if numbers.may_be_quantities else (cells == 0) | (cells == 1)
     if not is_valid.all():
-        error = unclear(f"{where} {numbers.problem}", numbers.options)
-        error.is_of_a_line = True
-        raise error
+        raise DataError(f"{where} {numbers.problem}", options=numbers.options, is_of_a_line=True)
     return cells > 0

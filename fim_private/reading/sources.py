@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import RecordBatch
 
-from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter, unclear
+from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
 from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
@@ -220,10 +220,10 @@ def _column_names(rows: Iterable[_Row], options: Reading, file: File) -> list[st
         names.pop()
     if not options.head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
-        raise unclear(
+        raise DataError(
             f"{file.name} is a table: name its columns with {parameter('basket')} and "
             f"{parameter('item')}, or say {parameter('input_format')} wide or one-hot",
-            options_of_rows([cells for _, cells in first]),
+            options=options_of_rows([cells for _, cells in first]),
         )
     missing = sorted(named - {*names})
     if missing:

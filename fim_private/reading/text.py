@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.errors import DataError, ParameterError, damaged_line, parameter, unclear
+from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
@@ -86,10 +86,10 @@ def _utf8(file: File, encoding: str | None) -> Iterator[bytes]:
                 yield text.encode()
         except UnicodeError:
             # The option does not fit: whoever guessed it knows now that the guess was wrong.
-            raise unclear(
+            raise DataError(
                 f"{file.name} is not {encoding.upper()} text; name its encoding with "
                 f"{parameter('encoding')}",
-                {"encoding": encoding},
+                options={"encoding": encoding},
             ) from None
 
 
@@ -140,9 +140,10 @@ def without_lines(text: Iterable[bytes], number: int) -> Iterator[bytes]:
 def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
-        raise damaged_line(
+        raise DataError(
             f"{name} has a byte that no text has (NUL): it is damaged, or say its "
-            f"{parameter('encoding')}, such as utf-16"
+            f"{parameter('encoding')}, such as utf-16",
+            is_of_a_line=True,
         )
     return block
 
@@ -457,7 +458,7 @@ class _Table:
                     yield batch.rename_columns(wanted.names)
         except pa.ArrowInvalid as error:  # which quotes the line
             if re.search(r"Expected \d+ columns, got", str(error)):
-                raise damaged_line(f"{self.text.name} {_OTHER_LENGTH}") from None
+                raise DataError(f"{self.text.name} {_OTHER_LENGTH}", is_of_a_line=True) from None
             if "invalid UTF8" in str(error):
                 raise not_utf8(self.text.name) from None
             raise
@@ -469,7 +470,7 @@ class _Table:
             next(rows, None)
         for chunk in iter(lambda: [*islice(rows, wanted.rows_at_a_time)], []):
             if max(map(len, chunk)) > len(self.raw):
-                raise damaged_line(f"{self.text.name} {_OTHER_LENGTH}")
+                raise DataError(f"{self.text.name} {_OTHER_LENGTH}", is_of_a_line=True)
             columns = [
                 arrow_strings([row[place] if place < len(row) else "" for row in chunk])
                 for place in places

@@ -213,8 +213,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is wanted of a table: columns by name, in order, and how many rows at a time."""
+class Scan:
+    """What is read of a table: columns by name, in order, and how many rows at a time."""
 
     names: list[str]
     rows_at_a_time: int
@@ -276,12 +276,12 @@ class Roles:
         return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
-    def wanted(self) -> Wanted:
-        """What is wanted of the table."""
+    def scan(self) -> Scan:
+        """What is read of the table."""
         items = self.values[0] if self.form in (InputForm.LONG, None) else None
         # A basket's time is that of its earliest row, whether that is to be read or not.
         where = self.where if self.times is None else None
-        return Wanted(self.names, self.rows_at_a_time, items, where)
+        return Scan(self.names, self.rows_at_a_time, items, where)
 
 
 # The parameters of columns that hold no lists, and what these columns hold.
@@ -336,16 +336,16 @@ class TableColumns:
             self.source,
             form,
             values,
-            grouping.basket,
-            grouping.user,
-            grouping.missing_user,
-            grouping.where,
-            grouping.by,
-            grouping.times,
-            grouping.parts,
-            options.split,
-            options.fold_case,
-            is_named,
+            basket=grouping.basket,
+            user=grouping.user,
+            missing_user=grouping.missing_user,
+            where=grouping.where,
+            by=grouping.by,
+            times=grouping.times,
+            parts=grouping.parts,
+            split=options.split,
+            fold_case=options.fold_case,
+            is_named=is_named,
         )
 
     def column(self, name: str) -> Column:
@@ -548,7 +548,7 @@ class ReadAs:
     user: str | None = None
     # the columns of items; not those of a one-hot table, which are items
     items: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()  # the columns that were not read, nor are items
+    unread: tuple[str, ...] = ()  # the columns that were not read, nor are items
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
     where: str | None = None  # which rows were read
@@ -564,7 +564,7 @@ class ReadAs:
         """The first column that looks by its name like a customer's; None if users are named."""
         if self.user is not None:
             return None
-        return next(filter(suggests_user, (*self.others, *self.baskets)), None)
+        return next(filter(suggests_user, (*self.unread, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
         """Yield warnings about what this reading protects, with parameters marked as in errors."""
@@ -579,7 +579,9 @@ class ReadAs:
         lists = "one list of items per row" if self.items else "one basket per element"
         form = _SENTENCES.get(self.form, lists)
         columns = ", ".join(self._columns())
-        statements = [f"{form}: {columns}" if columns else form]
+        if columns:
+            form = f"{form}: {columns}"
+        statements = [form]
         if self.delimiter is not None:
             statements.append(f"separated by {_named_delimiter(self.delimiter)}")
         if self.encoding not in (None, "utf-8", "utf-8-sig"):

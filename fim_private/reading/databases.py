@@ -26,7 +26,7 @@ from fim_private.errors import (
     ParameterError,
     parameter,
 )
-from fim_private.reading.columns import Wanted
+from fim_private.reading.columns import Scan
 from fim_private.reading.files import file_errors, files_of
 from fim_private.reading.labels import as_texts, is_list_type
 from fim_private.reading.locations import (
@@ -151,7 +151,7 @@ def database_source(source: Database, query: str) -> ArrowSource:
 
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
 
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Scan) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
         columns = [_select(schema.field(name), is_sqlite) for name in scan.names]
         if is_sqlite:
@@ -329,7 +329,7 @@ def _duckdb(source: FileLocation, memory: MemoryLimit, stack: ExitStack) -> Back
     # For data that do not fit in memory.
     folder = tempfile.TemporaryDirectory(prefix="fim-private-", ignore_cleanup_errors=True)
     settings = {"temp_directory": stack.enter_context(folder), "preserve_insertion_order": "false"}
-    if memory.given:
+    if memory.is_given:
         settings["memory_limit"] = f"{memory.most}B"
     else:
         # Sums of up to 2^22 pairs are found by their places: faster, but beyond any limit.

@@ -23,7 +23,7 @@ from pyarrow import Array, RecordBatch
 
 from fim_private.errors import DataError
 from fim_private.reading import memory
-from fim_private.reading.columns import Wanted
+from fim_private.reading.columns import Scan
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
 from fim_private.reading.locations import InMemory
@@ -173,7 +173,7 @@ def _pandas_table(frame: PandasFrame) -> ArrowSource:
     """Return a pandas frame as a source. A list in its first value makes a column of lists."""
     schema = pa.schema([(str(name), _arrow_type(series)) for name, series in frame.items()])
 
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+    def batches(scan: Scan) -> Iterator[RecordBatch]:
         places = [schema.get_field_index(name) for name in scan.names]
         for start in range(0, len(frame), memory.LONG_ROWS):
             rows = frame.iloc[start : start + memory.LONG_ROWS]
@@ -402,7 +402,7 @@ def _relation(relation: Relation) -> ArrowSource:
             return relation.to_arrow_reader(rows)
         return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+    def batches(scan: Scan) -> Iterator[RecordBatch]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in scan.names)
         with _duckdb_errors():
             yield from reader(relation.project(columns), scan.rows_at_a_time)

@@ -571,7 +571,7 @@ class _Seen:
         if read_as.form != "long" or read_as.where is not None:
             return
         basket = read_as.basket
-        quantity = next(filter(columns.suggests_quantity, read_as.others), None)
+        quantity = next(filter(columns.suggests_quantity, read_as.unread), None)
         names = [name for name in (quantity, basket) if name is not None]
         negative = cancelled = numbered = 0
         for arrays in table.values(names):
@@ -614,7 +614,7 @@ class _Seen:
             yield f"The first basket is of {first}, the last of {last}."
         if not len(data.items):
             yield "There are no items in it."
-        days = [*filter(columns.suggests_date, read_as.others)]
+        days = [*filter(columns.suggests_date, read_as.unread)]
         if basket is not None and columns.suggests_user(basket) and days:
             named = _named_together(basket, days[0])
             yield (
@@ -692,7 +692,7 @@ def _larger_baskets(read_as: ReadAs) -> str:
             return f"Where a row is {name}"
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
-    _, baskets, users, days = columns.suggested(read_as.others)
+    _, baskets, users, days = columns.suggested(read_as.unread)
     if read_as.user is not None:
         users = [read_as.user]
     if baskets:

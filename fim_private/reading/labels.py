@@ -355,12 +355,12 @@ def _texts_of_floats(values: Array) -> Array:
     numbers, is_null = numpy_of(values), null_mask(values)
     is_whole = (np.abs(numbers) < LEAST_TEXT) & (np.floor(numbers) == numbers)
     integers = values.cast(pa.int64(), safe=False).cast(pa.string())
-    others = np.flatnonzero(~is_whole & ~is_null)
-    if not len(others):
+    not_whole = np.flatnonzero(~is_whole & ~is_null)
+    if not len(not_whole):
         return integers
-    distinct, place = np.unique(numbers[others], return_inverse=True)
+    distinct, place = np.unique(numbers[not_whole], return_inverse=True)
     place_of = np.full(len(numbers), len(distinct))
-    place_of[others] = place
+    place_of[not_whole] = place
     texts = arrow_strings([*map(number_text, distinct), ""])
     return pc.if_else(arrow_of(is_whole | is_null), integers, texts.take(arrow_of(place_of)))
 

@@ -61,11 +61,12 @@ def _of_machine() -> int | None:
 class MemoryLimit:
     """The most memory that a read may take.
 
-    most: how many bytes may be needed, >= 1; None for any number. given: whether a caller said so.
+    most: how many bytes may be needed, >= 1; None for any number. is_given: whether a caller said
+    so.
     """
 
     most: int | None
-    given: bool
+    is_given: bool
     of_whole_machine = staticmethod(_of_machine)
 
     @classmethod
@@ -76,7 +77,7 @@ class MemoryLimit:
         """
         if size is None:
             machine = _of_machine()
-            return cls(machine and int(machine * _SHARE), given=False)
+            return cls(machine and int(machine * _SHARE), is_given=False)
         most = 0
         match = re.fullmatch(_SIZE, str(size)) if isinstance(size, str | int) else None
         if match is not None:
@@ -88,12 +89,12 @@ class MemoryLimit:
                 f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number "
                 f"of bytes, not {shown(size)}"
             )
-        return cls(most, given=True)
+        return cls(most, is_given=True)
 
     def check(self, needed: int) -> None:
         """Raise MemoryLimitError if this number of bytes is above the limit."""
         if self.most is not None and needed > self.most:
-            whence = "" if self.given else ", four fifths of what this machine has"
+            whence = "" if self.is_given else ", four fifths of what this machine has"
             raise MemoryLimitError(
                 f"to read and count these data takes more than {parameter('max_memory')} = "
                 f"{_in_units(self.most)}{whence}: read fewer rows or columns "

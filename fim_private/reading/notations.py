@@ -43,12 +43,12 @@ class Notation:
     Attributes:
         looked_at: How many values were looked at.
         fit: How many of them fit.
-        other: How many of the rest seem to mean the same kind of value in another notation.
+        in_other_notation: How many of the rest seem to mean such a value all the same.
     """
 
     looked_at: int
     fit: int
-    other: int
+    in_other_notation: int
 
     @classmethod
     def of(cls, texts: Sequence[str], literal: Literal, time_format: TimeFormat | None) -> Notation:
@@ -68,8 +68,8 @@ class Notation:
     def is_refused(self, sign: str) -> bool:
         """Tell whether a comparison would select by too few of the values."""
         if sign in _ORDERED:
-            return self.other > 0 or self.is_mostly_other
-        return self.fit == 0 and 0 < self.looked_at <= _LEAST_KNOWN * self.other
+            return self.in_other_notation > 0 or self.is_mostly_other
+        return self.fit == 0 and 0 < self.looked_at <= _LEAST_KNOWN * self.in_other_notation
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:

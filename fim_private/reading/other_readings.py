@@ -184,7 +184,11 @@ class _Look:
 def _lines(pattern: str, share: float = 0) -> Callable[[_Sample], bool]:
     """Return what tells whether more than a share of the lines have a pattern."""
     search = re.compile(pattern, re.ASCII).search
-    return lambda sample: len([*filter(search, sample.lines)]) > share * len(sample.lines)
+
+    def have_pattern(sample: _Sample) -> bool:
+        return len([*filter(search, sample.lines)]) > share * len(sample.lines)
+
+    return have_pattern
 
 
 def _is_orange(sample: _Sample) -> bool:
@@ -360,13 +364,15 @@ def _other_delimiter(sample: _Sample) -> None:
         _one_hot(sample, delimiter)
         separator = "tabs" if delimiter == "\t" else repr(delimiter)
         usual = "white space" if sample.is_spaced else repr(sample.delimiter)
-        # Of a few lines here and there only the data's owner knows what they are.
-        is_usual = 2 * sum(delimiter in line for line in unquoted) >= len(unquoted)
+        options = None
+        if 2 * sum(delimiter in line for line in unquoted) >= len(unquoted):
+            options = {"delimiter": _spoken(delimiter)}
+        # Otherwise only the data's owner knows what these few lines are.
         raise sample.refusal(
             f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
             f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per "
             f"item name {parameter('basket')} and {parameter('item')}",
-            {"delimiter": _spoken(delimiter)} if is_usual else None,
+            options,
         )
 
 
@@ -403,8 +409,10 @@ def _one_hot(sample: _Sample, delimiter: str | None = None) -> None:
     delimiter = delimiter or sample.delimiter
     rows = sample.cut_at(delimiter)
     is_headed = _headed_one_hot(rows)
-    if is_headed is not None:
-        raise _as_one_hot(sample, delimiter, rows[0] if is_headed else [])
+    if is_headed is None:
+        return
+    names = rows[0] if is_headed else []
+    raise _as_one_hot(sample, delimiter, names)
 
 
 def options_of_rows(rows: Cells) -> OptionValues:

@@ -19,8 +19,8 @@ from fim_private.reading.columns import (
     Column,
     ReadAs,
     Roles,
+    Scan,
     TableColumns,
-    Wanted,
     suggests_a_column,
     suggests_row_number,
 )
@@ -59,8 +59,8 @@ class ArrowSource:
 
     name: str  # what errors call it
     schema: pa.Schema
-    # with (at least) the columns that are wanted, in order
-    batches: Callable[[Wanted], Iterable[RecordBatch]]
+    # with (at least) the columns of the scan, in order
+    batches: Callable[[Scan], Iterable[RecordBatch]]
     kind: str = "table"  # of source, in a word or two
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
@@ -130,21 +130,21 @@ class ArrowSource:
         return ReadAs(
             self.kind,
             str(roles.form or "lists"),
-            roles.basket,
-            roles.user,
-            items,
-            tuple(name for name in self.schema.names if name not in used),
-            self.delimiter,
-            self.encoding,
-            where,
-            roles.split,
+            baskets=roles.basket,
+            user=roles.user,
+            items=items,
+            unread=tuple(name for name in self.schema.names if name not in used),
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            where=where,
+            split=roles.split,
         )
 
     def values(
         self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
     ) -> Iterator[list[Array]]:
         """Yield the values of columns, batch by batch: a plain Arrow array of each."""
-        for batch in self.batches(Wanted([*names], rows_at_a_time)):
+        for batch in self.batches(Scan([*names], rows_at_a_time)):
             yield [plain(batch.column(batch.schema.names.index(name))) for name in names]
 
 
@@ -175,7 +175,7 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     def batches() -> Iterator[RecordBatch]:
         # The first is empty: types are checked even when there are no rows.
         yield empty_batch(source.schema, roles.names)
-        yield from source.batches(roles.wanted)
+        yield from source.batches(roles.scan)
 
     def rows() -> Iterator[KeyedRows]:
         nonlocal count

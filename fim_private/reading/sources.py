@@ -19,7 +19,7 @@ from pyarrow import RecordBatch
 
 from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
 from fim_private.reading import memory
-from fim_private.reading.columns import Wanted
+from fim_private.reading.columns import Scan
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import File, empty, file_errors, files_of, open_file
 from fim_private.reading.locations import Database, FileLocation, LocalPath
@@ -84,7 +84,7 @@ def _parquet(file: File) -> ArrowSource:
     schema = head.schema_arrow
     leaves = [*map(head.schema.column, range(len(head.schema)))]
 
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+    def batches(scan: Scan) -> Iterator[RecordBatch]:
         encoded = [
             leaf.path
             for leaf in leaves
@@ -151,7 +151,7 @@ def _arrow(file: File) -> ArrowSource:
         return ArrowSource(file.name, stream.schema, lambda _: _validated(stream), kind="Arrow")
     schema = pa.ipc.open_file(file.native()).schema
 
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+    def batches(scan: Scan) -> Iterator[RecordBatch]:
         fields = sorted(map(schema.get_field_index, scan.names))
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         reader = pa.ipc.open_file(file.native(), options=options)
@@ -194,7 +194,7 @@ def _workbook(file: File, options: Reading) -> ArrowSource:
     rows = partial(_rows, _only_sheet(file), options.dialect.skipped)
     names = _column_names(rows(), options, file)
 
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+    def batches(scan: Scan) -> Iterator[RecordBatch]:
         places = [names.index(name) for name in scan.names]
         below = islice(rows(), 1, None)
         for block in iter(lambda: list(islice(below, scan.rows_at_a_time)), []):
@@ -397,7 +397,7 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
     fields += [pa.field(folder, pa.string()) for folder in folders]
     schema = pa.schema(fields, first.schema.metadata)
 
-    def batches(scan: Wanted) -> Iterator[RecordBatch]:
+    def batches(scan: Scan) -> Iterator[RecordBatch]:
         for file in files:
             named = file.partitions
             values = {folder: present(arrow_strings([text])) for folder, text in named.items()}
@@ -439,7 +439,7 @@ def _one_of_several(file: File, options: Reading) -> ArrowSource:
 
 
 def _aligned(
-    source: ArrowSource, named: Mapping[str, str], scan: Wanted, schema: pa.Schema
+    source: ArrowSource, named: Mapping[str, str], scan: Scan, schema: pa.Schema
 ) -> Iterator[RecordBatch]:
     """Yield the batches of a file with the types of a schema, and with the columns of its folders.
 
@@ -466,7 +466,7 @@ def _aligned(
     items = scan.items if scan.items in kinds else None
     # A file may have columns of its own under the names that its folders say.
     where = scan.where if named.keys().isdisjoint(source.schema.names) else None
-    for batch in source.batches(Wanted([*kinds], scan.rows_at_a_time, items, where)):
+    for batch in source.batches(Scan([*kinds], scan.rows_at_a_time, items, where)):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))
         for name, value in named.items():

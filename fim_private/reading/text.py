@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
-from fim_private.reading.columns import ReadAs, Wanted
+from fim_private.reading.columns import ReadAs, Scan
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
 from fim_private.reading.labels import Labels
 from fim_private.reading.options import DELIMITERS, InputForm, Reading, not_utf8
@@ -432,7 +432,7 @@ class _Table:
                 size = 0
                 yield self.lines_before + reader.line_num, row
 
-    def parsed(self, places: Sequence[int], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def parsed(self, places: Sequence[int], scan: Scan) -> Iterator[pa.RecordBatch]:
         """Yield the columns at some places, of rows that are all as long."""
         import pyarrow.csv as arrow_csv
 
@@ -455,7 +455,7 @@ class _Table:
         try:
             with text as stream, arrow_csv.open_csv(stream, read, parse, convert) as reader:
                 for batch in reader:
-                    yield batch.rename_columns(wanted.names)
+                    yield batch.rename_columns(scan.names)
         except pa.ArrowInvalid as error:  # which quotes the line
             if re.search(r"Expected \d+ columns, got", str(error)):
                 raise DataError(f"{self.text.name} {_OTHER_LENGTH}", is_of_a_line=True) from None
@@ -463,19 +463,22 @@ class _Table:
                 raise not_utf8(self.text.name) from None
             raise
 
-    def padded(self, places: Sequence[int], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def padded(self, places: Sequence[int], scan: Scan) -> Iterator[pa.RecordBatch]:
         """Yield the columns at some places, of rows that may end before the last of the columns."""
         rows = (row for _, row in self.rows() if row)
         if self.named:
             next(rows, None)
-        for chunk in iter(lambda: [*islice(rows, wanted.rows_at_a_time)], []):
-            if max(map(len, chunk)) > len(self.raw):
+        width = len(self.raw)
+        for chunk in iter(lambda: [*islice(rows, scan.rows_at_a_time)], []):
+            if max(map(len, chunk)) > width:
                 raise DataError(f"{self.text.name} {_OTHER_LENGTH}", is_of_a_line=True)
-            columns = [
-                arrow_strings([row[place] if place < len(row) else "" for row in chunk])
-                for place in places
-            ]
-            yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+            columns = [arrow_strings([_field_at(place, row) for row in chunk]) for place in places]
+            yield pa.RecordBatch.from_arrays(columns, names=scan.names)
+
+
+def _field_at(place: int, row: Sequence[str]) -> str:
+    """Return the field at a place of a row, which may end before it."""
+    return row[place] if place < len(row) else ""
 
 
 def text_table(file: File, options: Reading, form: InputForm) -> ArrowSource:
@@ -509,10 +512,10 @@ def text_table(file: File, options: Reading, form: InputForm) -> ArrowSource:
     # Of several columns of one name the first is read.
     place_of = {name: place for place, name in reversed([*enumerate(names)])}
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Scan) -> Iterator[pa.RecordBatch]:
         table.refuse_damage()
         read = table.padded if form is InputForm.WIDE else table.parsed
-        yield from read([place_of[name] for name in wanted.names], wanted)
+        yield from read([place_of[name] for name in scan.names], scan)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", table.delimiter, table.encoding)
@@ -696,21 +699,21 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     # on the first lines.
     is_only_list = options.items is None and not options.item
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Scan) -> Iterator[pa.RecordBatch]:
         was_read = [first] if is_pipe else []
         text = lines if is_pipe else blocks(file, dialect.encoding)
         with closing(text):
             for block in chain(was_read, text):
                 objects = _objects(block, name)
-                if is_only_list and wanted.items is not None:
-                    others = [value for key, value in _fields(objects) if key != wanted.items]
-                    if any(isinstance(value, list) for value in others):
+                if is_only_list and scan.items is not None:
+                    not_items = [value for key, value in _fields(objects) if key != scan.items]
+                    if any(isinstance(value, list) for value in not_items):
                         raise DataError(
                             f"{name} has several columns of lists: name that of the items with "
                             f"{parameter('items')}"
                         )
-                columns = [_column(objects, schema.field(column), name) for column in wanted.names]
-                yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+                columns = [_column(objects, schema.field(column), name) for column in scan.names]
+                yield pa.RecordBatch.from_arrays(columns, names=scan.names)
 
     used = ["encoding"]
     if dialect.form is InputForm.JSONL:
@@ -767,15 +770,18 @@ def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
             f"write one kind of them"
         )
     try:
-        values = [
-            [_text(item, name) for item in value] if isinstance(value, list) else _text(value, name)
-            for value in values
-        ]
-        return pa.array(values, field.type)
+        return pa.array([_cell(value, name) for value in values], field.type)
     except UnicodeEncodeError:  # half of a pair of surrogates
         raise DataError(
             f"{name} has an escape that is no character; check how it was written"
         ) from None
+
+
+def _cell(value: object, name: str) -> str | list[str | None] | None:
+    """Return a value as text, or a list of texts. Raises DataError for what is nested deeper."""
+    if isinstance(value, list):
+        return [_text(item, name) for item in value]
+    return _text(value, name)
 
 
 def _text(value: object, name: str) -> str | None:

@@ -273,7 +273,7 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
         with _reading_errors(data):
             frame, name, kind = _frame(data, options, settings, views)
             schema = _arrow_schema(frame.schema)
-        source = ArrowSource(name, schema, lambda wanted: (), kind)
+        source = ArrowSource(name, schema, lambda scan: (), kind)
         roles = source.roles(options)
         if roles.form is InputForm.ONE_HOT:
             raise DataError(

@@ -97,7 +97,7 @@ def _roles(table: Table, options: Reading, name: str) -> tuple[Roles, ReadAs]:
     for column, kind in schema.items():
         with suppress(Exception):
             fields[column] = kind.to_pyarrow()
-    source = ArrowSource(name, pa.schema([*fields.items()]), lambda wanted: ())
+    source = ArrowSource(name, pa.schema([*fields.items()]), lambda scan: ())
     roles = source.roles(options)
     if roles.split is not None or roles.form not in (InputForm.LONG, None):
         raise DataError(
@@ -226,7 +226,7 @@ def _notation(session: Session, column: Column, time_format: TimeFormat | None) 
     counted = texts.aggregate(
         n=_whole(_.count()),
         fit=_whole(_.fits.ifelse(1, 0).sum()),
-        other=_whole(is_other.ifelse(1, 0).sum()),
+        in_other_notation=_whole(is_other.ifelse(1, 0).sum()),
     )
     return Notation(*session.numbers(counted, [[0]] * 3)[:, 0].tolist())
 

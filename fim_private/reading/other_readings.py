@@ -45,7 +45,6 @@ _TABLE_COLUMNS = 4
 _QUOTED_FIELD = r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))'
 # A first line that says to spreadsheets what the delimiter is.
 SEPARATOR_LINE = r"sep=([\t !#-/:-@\[-`{-~])\s*"
-_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS, *values.UNKNOWN_TEXTS}
 # Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which
 # two quotes stand for one; or anything.
 _SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
@@ -343,7 +342,7 @@ def inside_of_list(line: str) -> str | None:
     quoted = re.fullmatch(r'"((?:[^"]|"")*)"', inside)
     if quoted is not None:
         inside = quoted[1].replace('""', '"').strip()
-    if inside[:1] + inside[-1:] in _BRACKETS:
+    if _is_in_brackets(inside):
         return inside[1:-1]
     return None if quoted is None else inside
 
@@ -449,7 +448,7 @@ def _headed_one_hot(rows: Cells) -> bool | None:
 
 def _is_truth(cell: str) -> bool:
     """Tell whether a cell is true, false, unknown or missing."""
-    return is_missing(cell) or cell.casefold() in _TRUTHS
+    return is_missing(cell) or cell.casefold() in values.TRUTHS
 
 
 def _is_quantity(cell: str) -> bool:
@@ -661,7 +660,10 @@ def refuse_title(
 # Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too. So
 # the first cells are looked at, and refused if they may be both. How a cell is cut follows from it
 # alone.
-_BRACKETS = ("[]", "()", "{}")
+
+
+def _is_in_brackets(cell: str) -> bool:
+    return cell[:1] + cell[-1:] in ("[]", "()", "{}")
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
@@ -681,7 +683,7 @@ def split_cells(cells: pa.Array, split: str) -> pa.Array:
 def items_of_cell(cell: str, split: str) -> list[str]:
     """Return the items of one cell; see `split_cells`."""
     bare = cell.strip()
-    if bare[:1] + bare[-1:] in _BRACKETS:
+    if _is_in_brackets(bare):
         bare = bare[1:-1]
     at, plain = re.escape(split), f"[^{re.escape(split)}]*"
     if split == " ":
@@ -750,7 +752,7 @@ def cells_to_check(roles: columns.Roles) -> FirstTexts:
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
     """Return the character at which bare cells seem to be cut; None if they are no lists."""
-    bracketed = [cell for cell in cells if cell[:1] + cell[-1:] in _BRACKETS]
+    bracketed = [*filter(_is_in_brackets, cells)]
     if cells and 2 * len(bracketed) >= len(cells):
         return _delimiter_in(bracketed) or ","
     return next((delimiter for delimiter in DELIMITERS if _seems_to_split(delimiter, cells)), None)

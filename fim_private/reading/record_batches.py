@@ -32,10 +32,8 @@ from fim_private.reading.other_readings import cells_to_check, split_cells
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
-    FALSE_TEXTS,
     QUANTITY,
-    TRUE_TEXTS,
-    UNKNOWN_TEXTS,
+    TRUTHS,
     Mask,
     arrow_of,
     arrow_strings,
@@ -457,8 +455,6 @@ def segment_numbers(segments: Segments, values: Array) -> Array:
 
 # -------------------- cells of tables and matrices with a column for each item
 
-_SAID = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys((*FALSE_TEXTS, *UNKNOWN_TEXTS), 0)
-
 
 @dataclass(frozen=True)
 class Numbers:
@@ -525,8 +521,8 @@ def _said_by(text: str) -> int:
     """Return what a text in small letters says: 1 for yes, 0 for no, 2 for a quantity above 0, -1
     for none of these.
     """
-    if text in _SAID:
-        return _SAID[text]
+    if text in TRUTHS:
+        return int(TRUTHS[text])
     if re.match(QUANTITY, text) is None:
         return -1
     return 2 if re.match(ABOVE_ZERO, text) else 0

@@ -139,8 +139,8 @@ _YES = "1 1.0 true t yes y x wahr ja j vrai oui verdadero si sí vero sì verdad
 _NO = "0 0.0 false f no n falsch nein faux non falso não nao onwaar nee falsk falskt nej nei nie"
 TRUE_TEXTS = (*_YES.split(), "sant", "tak", "prawda", "on")
 FALSE_TEXTS = (*_NO.split(), "fałsz", "off")
-# In a table of such texts this says that nobody knows. Elsewhere it may be an item.
-UNKNOWN_TEXTS = ("?",)
+# In a table of such texts ? says that nobody knows. Elsewhere it may be an item.
+TRUTHS = dict.fromkeys(TRUE_TEXTS, True) | dict.fromkeys((*FALSE_TEXTS, "?"), False)
 # A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit
 # before its exponent is.
 QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"

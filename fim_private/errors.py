@@ -28,14 +28,17 @@ def shown(value: object) -> str:
     data, the type.
     """
     if isinstance(value, str):
-        return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
+        if len(value) > _LONGEST:
+            value = f"{value[: _LONGEST - 2]}…"
+        return repr(value)
     most = 10**_LONGEST  # numpy's numbers are never longer
     if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) >= most:
         return f"a number of more than {_LONGEST} digits"
     if value is None or isinstance(value, numbers.Number):
         return repr(value)
     kind = type(value).__name__
-    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
+    return f"{article} {kind}"
 
 
 class Marked(Exception):  # noqa: N818 - of warnings, too
@@ -56,7 +59,9 @@ class Marked(Exception):  # noqa: N818 - of warnings, too
 
     def spelled(self, spell: Callable[[str], str]) -> str:
         """Return the message with each parameter, and nothing else, named by spell."""
-        return "".join(spell(text) if place % 2 else text for place, text in enumerate(self._turns))
+        turns = [*self._turns]
+        turns[1::2] = map(spell, turns[1::2])
+        return "".join(turns)
 
 
 class FimPrivateError(Marked):

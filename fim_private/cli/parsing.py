@@ -288,13 +288,7 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
     keys = sorted(_keys(value, _toml(value)), key=lambda key: len(key.table))
     _check_spellings(keys)
     for key in keys:
-        takers = [
-            (command, option)
-            for path, command in commands
-            if path == key.table or (len(path) == 1 and not key.table)
-            for option in command.params
-            if key_of(option) == key.option != "config"
-        ]
+        takers = [*_takers(key, commands)]
         if not takers:
             raise ParameterError(
                 f"{key.place} is no option; fim-private COMMAND --help lists what there is"
@@ -308,6 +302,19 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
     ctx.meta[PLACES] = places
     ctx.default_map = values
     return value
+
+
+def _takers(
+    key: _Key, commands: Iterable[tuple[tuple[str, ...], Any]]
+) -> Iterator[tuple[Any, Parameter]]:
+    """Yield each command that a key is for, with the option that it is the key of."""
+    for path, command in commands:
+        is_for_command = path == key.table or (len(path) == 1 and not key.table)
+        if not is_for_command:
+            continue
+        for option in command.params:
+            if key_of(option) == key.option != "config":
+                yield command, option
 
 
 def _toml(name: str) -> dict[str, Any]:

@@ -145,10 +145,10 @@ def destination(
 
 def _check_is_of_one_option(file: _OutputFile) -> None:
     """Raise OutputError if another option names the same file: one would overwrite the other."""
-    for other in _outputs:
-        if file.path.resolve() == other.path.resolve():
+    for earlier in _outputs:
+        if file.path.resolve() == earlier.path.resolve():
             raise OutputError(
-                f"cannot write {str(file.path)!r}: it is {other.option}; choose another "
+                f"cannot write {str(file.path)!r}: it is {earlier.option}; choose another "
                 f"{file.option}"
             )
 

@@ -37,7 +37,8 @@ def _columns(seen: Inspection) -> Grid:
     for column in seen.columns:
         cells = (column.name, column.type, column.role or "–", ", ".join(column.examples))
         rows.append([*map(printable, cells)])
-        styles.append("" if column.role else "dim")
+        style = "" if column.role else "dim"
+        styles.append(style)
     headings = ("column", "type", "read as", "first values")
     return Grid(headings, rows, text=range(4), styles=styles)
 

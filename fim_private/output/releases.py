@@ -406,11 +406,11 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
             f"revealed which only one {run.unit} has."
         )
     times = run.reading.times
-    each = " for each period" if times is not None and times.released_apart else ""
+    for_each = " for each period" if times is not None and times.released_apart else ""
     yield (
         f"The release costs ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}. "
         f"A ledger that adds up zCDP is charged ρ = {least_in_words(zcdp.rho)}, "
-        f"δ = {least_in_words(zcdp.delta)}{each}."
+        f"δ = {least_in_words(zcdp.delta)}{for_each}."
     )
     segments = run.reading.parts
     if segments is not None:

@@ -100,8 +100,9 @@ def _started(settings: dict[str, str]) -> Any:
             variables["PYSPARK_PYTHON"] = sys.executable
     variables = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(variables)
+    log = _hushed() if is_quiet else nullcontext()
     try:
-        with _hushed() if is_quiet else nullcontext():
+        with log:
             return SparkSession.builder.config(map={**settings}).getOrCreate()
     finally:
         for name in variables:
@@ -122,20 +123,20 @@ def _hushed() -> Iterator[None]:
         os.close(errors)
 
 
-def settings_of(given: list[str]) -> dict[str, str]:
+def settings_of(texts: list[str]) -> dict[str, str]:
     """Return settings of Spark given as texts such as "spark.master=local[4]"; ParameterError for
     another text.
     """
-    found = {}
-    for text in given:
+    settings = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.startswith("spark."):
             raise ParameterError(
                 f"{parameter('spark_conf')} must be a setting of Spark and its value, such as "
                 f"'spark.master=local[4]', not {shown(text)}"
             )
-        found[name] = value
-    return found
+        settings[name] = value
+    return settings
 
 
 # what Spark calls a timestamp, and gives in the zone of its session

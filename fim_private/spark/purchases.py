@@ -421,8 +421,10 @@ def tasks_for(frame: SparkFrame, entries: int) -> int:
     one.
     """
     setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
-    asked = int(setting) if setting.isdecimal() else entries  # some clusters say "auto"
-    return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
+    fewest, tasks = -(-entries // MOST_ENTRIES), -(-entries // FEWEST_ENTRIES)
+    if setting.isdecimal():  # some clusters say "auto"
+        tasks = min(tasks, int(setting))
+    return max(tasks, fewest, 1)
 
 
 def _look(reader: RowReader, batches: Batches) -> Batches:

@@ -397,8 +397,8 @@ class SparkCounter:
             repartition = getattr(frame, "repartitionById", frame.repartition)
             frame = repartition(shards.count, frame[PART].cast("int")).sortWithinPartitions(PART)
         keeping = persisted(frame) if persists else nullcontext(frame)
-        with keeping as kept:
-            yield partial(shards.ask, kept)
+        with keeping as stored:
+            yield partial(shards.ask, stored)
 
 
 @dataclass(frozen=True)

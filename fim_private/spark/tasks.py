@@ -215,10 +215,8 @@ def verify(computed: Cells, stored: Cells) -> None:
 
 def total(cells: Iterable[bytes | None]) -> Cells:
     """Return the sum of check cells that travelled as bytes; None is nothing."""
-    return sum(
-        (np.frombuffer(one, dtype=np.int64) for one in cells if one is not None),
-        np.zeros(CELLS, np.int64),
-    )
+    arrays = (np.frombuffer(content, dtype=np.int64) for content in cells if content is not None)
+    return sum(arrays, np.zeros(CELLS, np.int64))
 
 
 @dataclass(frozen=True)

@@ -367,11 +367,16 @@ def _stretch(per: str) -> Value:
 def _in_periods(baskets: Table, times: Times) -> Table:
     """Return the baskets of the periods, with the place of their period."""
     cases = [
-        (_.day.between(_EPOCH + timedelta(period.first), _EPOCH + timedelta(period.last)), place)
+        (_.day.between(_date(period.first), _date(period.last)), place)
         for place, period in enumerate(times.periods)
     ]
     place = ibis.cases(*cases, else_=-1).cast("int32")
     return baskets.mutate(place=place).filter(_.place >= 0)
+
+
+def _date(day: int) -> date:
+    """Return a day that is counted since 1970-01-01."""
+    return _EPOCH + timedelta(day)
 
 
 def _parts_with_most(baskets: Table, most: int) -> Table:

@@ -78,33 +78,33 @@ class Session:
         vector[places] = values
         return vector
 
-    def keep(self, expression: Table, what: str) -> Table:
+    def keep(self, expression: Table, label: str) -> Table:
         """Return an expression as a temporary table, which lasts as long as the session."""
         with database_errors(self.name):
             if self.queries is None:
-                self._kept.append(f"fim_{what}_{uuid4().hex[:8]}")
+                self._kept.append(f"fim_{label}_{uuid4().hex[:8]}")
                 return self.backend.create_table(self._kept[-1], obj=expression, temp=True)
             query = ibis.to_sql(expression, dialect=self.dialect)
-            self.queries.append(f"CREATE TEMPORARY TABLE fim_{what} AS\n{query};")
-            return ibis.table(expression.schema(), name=f"fim_{what}")
+            self.queries.append(f"CREATE TEMPORARY TABLE fim_{label} AS\n{query};")
+            return ibis.table(expression.schema(), name=f"fim_{label}")
 
-    def upload(self, columns: pa.Table | Mapping[str, NDArray[np.generic]], what: str) -> Table:
+    def upload(self, columns: pa.Table | Mapping[str, NDArray[np.generic]], label: str) -> Table:
         """Return a table, or columns of (rows,) each, as a temporary table."""
         if not isinstance(columns, pa.Table):
             columns = pa.table({name: arrow_of(values) for name, values in columns.items()})
         if self.queries is not None:
-            self.queries.append(f"-- fim_{what} is uploaded: {', '.join(columns.column_names)}")
-            return ibis.table(ibis.schema(columns.schema), name=f"fim_{what}")
+            self.queries.append(f"-- fim_{label} is uploaded: {', '.join(columns.column_names)}")
+            return ibis.table(ibis.schema(columns.schema), name=f"fim_{label}")
         if self.dialect == "duckdb":  # Ibis would import pandas here, too
             name = f"fim_upload_{uuid4().hex[:8]}"
             with database_errors(self.name), ExitStack() as stack:
                 self.backend.con.register(name, columns)
                 stack.callback(self.backend.con.unregister, name)
-                return self.keep(self.backend.table(name), what)
+                return self.keep(self.backend.table(name), label)
         # As an expression: of data alone some versions leave a table behind, or fail.
         memory = ibis.memtable(columns)
         self._kept.append(memory.op().name)  # Ibis itself drops it only when Python ends
-        return self.keep(memory, what)
+        return self.keep(memory, label)
 
     def drop(self, table: Table) -> None:
         """Drop a temporary table that is not needed any more."""

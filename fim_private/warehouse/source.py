@@ -318,10 +318,10 @@ class _CandidateCounts:
         pairs_before = (item * (item - 1) / 2).cast("int64")
         larger, smaller = rows.mutate(pairs_before=pairs_before), rows.view()
         in_one_basket = [larger.basket == smaller.basket, larger.item > smaller.item]
-        others = [larger[name] for name in rows.columns if name not in ("item", "times")]
+        unchanged = [larger[name] for name in rows.columns if name not in ("item", "times")]
         pair = larger.pairs_before + smaller.item
         times = ibis.least(larger.times, smaller.times)
-        return larger.inner_join(smaller, in_one_basket).select(*others, place=pair, times=times)
+        return larger.inner_join(smaller, in_one_basket).select(*unchanged, place=pair, times=times)
 
 
 @dataclass(frozen=True)

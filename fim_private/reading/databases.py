@@ -40,6 +40,7 @@ from fim_private.reading.locations import (
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.values import null_where
+from fim_private.reading.where import quoted
 
 # A cursor of ADBC's, a database of Ibis, and a table in it as an expression.
 Cursor = Any
@@ -155,7 +156,7 @@ def database_source(source: Database, query: str) -> ArrowSource:
         # In the order in which the database gives its rows.
         columns = [_select(schema.field(name), is_sqlite) for name in scan.names]
         if is_sqlite:
-            columns += [f"typeof({_quoted(name)}) = 'real'" for name in scan.names]
+            columns += [f"typeof({quoted(name)}) = 'real'" for name in scan.names]
         types = pa.schema([described.field(name) for name in scan.names])
         with opened_cursor() as cursor:
             cursor.execute(f"select {', '.join(columns)} from {rows}")
@@ -207,14 +208,9 @@ def _sqlite(source: Database) -> Connection:
     return sqlite.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 
-def _quoted(name: str) -> str:
-    """Return the name of a column as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _select(field: pa.Field, is_sqlite: bool) -> str:
     """Return the expression that selects a column; of SQLite each value becomes a text."""
-    name = _quoted(field.name)
+    name = quoted(field.name)
     if is_sqlite:
         # Of no value it is '': of nulls alone the driver would guess another type.
         return (

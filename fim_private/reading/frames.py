@@ -37,6 +37,7 @@ from fim_private.reading.record_batches import (
 )
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import arrow_of, integer_or_text, is_missing, offsets_of, shown_type
+from fim_private.reading.where import quoted
 
 # What pandas, polars and others hand over: nothing is imported for its types.
 PandasFrame = Any
@@ -403,7 +404,7 @@ def _relation(relation: Relation) -> ArrowSource:
         return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
     def batches(scan: Scan) -> Iterator[RecordBatch]:
-        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in scan.names)
+        columns = ", ".join(map(quoted, scan.names))
         with _duckdb_errors():
             yield from reader(relation.project(columns), scan.rows_at_a_time)
 

@@ -148,7 +148,7 @@ class ArrowSource:
 
 def _is_number_type(kind: DataType) -> bool:
     """Tell whether a type is one of numbers or booleans."""
-    return re.fullmatch(r"u?int\d+|(half)?float|double|bool", str(kind)) is not None
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def table_source(table: Any) -> ArrowSource:

@@ -54,6 +54,11 @@ def column_text(name: str) -> str:
     """
     if _NAME.fullmatch(name) and name.lower() not in _WORDS:
         return name
+    return quoted(name)
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column in double quotes, as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 

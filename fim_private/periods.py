@@ -117,7 +117,7 @@ def in_words(kind: str) -> str:
 
 def most_a_year(kind: str) -> int:
     """Return how many periods of a kind a year has at most, by the calendar or of whole weeks."""
-    return _MOST_A_YEAR[in_words(kind).split()[-1]]
+    return _MOST_A_YEAR[kind.removesuffix(_OF_WEEKS)]
 
 
 def kind_of_promise(per: str, *, whole_weeks: bool) -> str:

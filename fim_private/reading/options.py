@@ -490,8 +490,9 @@ def reading_of(options: OptionValues) -> Reading:
 
     Raises ParameterError.
     """
-    by = segments_of(*map(options.get, ("by", "segments", "max_segments")))
-    time_format, where = time_format_of(options["time_format"]), where_of(options["where"])
+    by = segments_of(options.get("by"), options.get("segments"), options.get("max_segments"))
+    time_format = time_format_of(options["time_format"])
+    where = where_of(options["where"])
     if time_format is not None:
         if options.get("time") is None and not compares_times(where):
             raise ParameterError(
@@ -509,7 +510,13 @@ def reading_of(options: OptionValues) -> Reading:
         query=options["query"],
         split=_one_character("split", options["split"]),
         fold_case=options["fold_case"],
-        dialect=Dialect(*(options[name] for name in DIALECT)),
+        dialect=Dialect(
+            delimiter=options["delimiter"],
+            header=options["header"],
+            encoding=options["encoding"],
+            input_format=options["input_format"],
+            skip_rows=options["skip_rows"],
+        ),
         where=where,
         by=by,
         times=times_of(options, by, time_format),

@@ -319,13 +319,8 @@ def assemble(
         day = _earliest(_joined(keys["days"]), basket, user)
         place = times.places(day)
         stay = (segment >= 0) & (place >= 0)
-        if user is not None and times.per is not None:
-            # In each stretch of time a user is one of their own.
-            stretch = periods.numbers(times.per, day)
-            stretch -= stretch.min(initial=0)
-            user = _numbers_of_pairs(user, stretch.astype(np.int32))
         if user is not None:
-            user = grouping.without_gaps(user[stay])
+            user = grouping.without_gaps(_in_stretches(user, day, times.per)[stay])
         codes, sizes = codes[np.repeat(stay, sizes)], sizes[stay]
         basket = grouping.without_gaps(basket[stay])
         day = day[stay]
@@ -406,6 +401,15 @@ def _earliest(day: Int32, basket: Int32, user: Int32 | None) -> Int32:
     earliest = np.full(int(number.max(initial=-1)) + 1, np.iinfo(np.int32).max, dtype=np.int32)
     np.minimum.at(earliest, number, day)
     return np.asarray(earliest[number])
+
+
+def _in_stretches(user: Int32, day: Int32, per: str | None) -> Int32:
+    """Return the number of each row's user, one of their own in each stretch of time of a kind."""
+    if per is None:
+        return user
+    stretch = periods.numbers(per, day)
+    stretch -= stretch.min(initial=0)
+    return _numbers_of_pairs(user, stretch.astype(np.int32))
 
 
 def _groups(basket: Int32, user: Int32 | None, segment: Int32 | None) -> tuple[Int32, Int64 | None]:

@@ -99,6 +99,7 @@ FORMS = {"": ReleaseFormat.TABLE, ".txt": ReleaseFormat.TABLE, **FORM_OF_ENDING}
 _TEXT_ENDINGS = ("", ".txt", ".json")
 # The options that name files to read.
 _READ = ("catalogue", "exclude", "itemsets", "known", "with_each", "ledger")
+_OR_A_FILE = f", or name a file with {parameter('output')} if the command has that"
 _NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
 
 
@@ -129,7 +130,7 @@ def destination(
     """
     if output is None or is_screen(output):
         if sys.stdout is None:
-            raise OutputError("standard output is closed; name a file with --output")
+            raise OutputError(f"standard output is closed; open it{_OR_A_FILE}")
         is_utf8 = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
         yield Write(_to_screen, is_utf8, sys.stdout.isatty())
         return
@@ -367,8 +368,8 @@ def _to_screen(content: str | bytes) -> None:
     except OSError as error:
         discard_stdout()
         raise OutputError(
-            f"cannot write to standard output: {error.strerror or 'the system refused'}; name a "
-            f"file with --output"
+            f"cannot write to standard output: {error.strerror or 'the system refused'}; see to "
+            f"that{_OR_A_FILE}"
         ) from None
 
 

@@ -58,8 +58,8 @@ def driver(module: str, extra: str = "sql") -> ModuleType:
 
 
 def unreachable(address: str) -> DataError:
-    """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
-    and its password.
+    """Return the error for a server that refuses the connection. Its own words may quote the
+    address and its password.
     """
     return DataError(
         f"{shown_source(address)!r} cannot be connected to; check the address, the server, the "

@@ -36,7 +36,7 @@ _NAME = re.compile(
     r"([0-9]{4})(?:-(?:(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?|W(?P<week>[0-9]{2})|Q(?P<quarter>[1-4])))?"
 )
 _EPOCH = date(1970, 1, 1).toordinal()
-# Makes of the name of a period that of its first day.
+# What stands behind the name of a period in that of its first day.
 _FIRST_DAY = {"day": "", "week": "-1", "month": "-01", "year": "-01-01"}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 

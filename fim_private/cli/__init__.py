@@ -10,8 +10,8 @@ commands        The application: its commands, what each asks the library and wr
 
 import sys
 
-# Nothing more is imported here: whoever presses Ctrl-C at once must not be shown what was being
-# imported.
+# Nothing more is imported here: after Ctrl-C in the first moment there must be no traceback of an
+# import.
 
 
 def main() -> None:

@@ -206,9 +206,9 @@ def _refuse_flag(option: Parameter) -> None:
 
 
 def _check_variables(context: Context) -> None:
-    """Raise ParameterError for variables that look like options of the command but are none.
+    """Raise ParameterError for variables that look like those of options but are of none.
 
-    Who misspells that of --user would protect no customer.
+    With a misspelt variable for --user no customer would be protected.
     """
     prefix = context.auto_envvar_prefix
     known = {variable_of(prefix, option): option for option in context.command.params}

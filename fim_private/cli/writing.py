@@ -374,7 +374,7 @@ def _to_screen(content: str | bytes) -> None:
 
 
 def discard_stdout() -> None:
-    """Keep the interpreter from failing once more on what could not be written, when it ends."""
+    """Keep the interpreter, when it ends, from trying again to write what could not be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -256,7 +256,7 @@ def _kind(field: pa.Field) -> pa.DataType:
 def database_errors(name: str) -> Iterator[None]:
     """Raise what a database raises through Ibis in this block as a DataError."""
     with _errors(name), warnings.catch_warnings():
-        # Ibis calls what its drivers will take away some day.
+        # Ibis calls functions of its drivers that are deprecated.
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         yield
 

@@ -47,8 +47,8 @@ _MEANINGS = {
     ),
 }
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
-# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how
-# long its parts are, and so does a damaged one.)
+# Only a damaged file asks for so many bytes in one piece: no machine has them. (An Arrow file says
+# how long its parts are.)
 _BEYOND_ALL_MEMORY = 1 << 44
 
 
@@ -154,8 +154,8 @@ _OTHER_SUFFIXES = {
     ".xls": "an old Excel file",
     ".pdf": "PDF",
 }
-# Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever
-# for who writes it.
+# Where a shell puts the output of another command, as in <(command). Any other pipe may wait for
+# ever for a program that writes to it.
 _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 

@@ -64,7 +64,7 @@ class _Sample:
         form: lines or fimi.
         delimiter: The character that is about to cut them.
         dialect: What a caller said of the text.
-        is_told: Whether a line above names the delimiter.
+        has_separator_line: Whether a line above, such as sep=;, names the delimiter.
     """
 
     name: str
@@ -73,7 +73,7 @@ class _Sample:
     form: InputForm
     delimiter: str
     dialect: Dialect
-    is_told: bool
+    has_separator_line: bool
 
     @property
     def as_lines(self) -> str:
@@ -132,13 +132,14 @@ def refuse_other_readings(
         name: The name of the text in errors.
     """
     numbers = [place for place, line in enumerate(lines) if line.strip()]
-    is_told = len(numbers) > 1 and re.fullmatch(SEPARATOR_LINE, lines[numbers[0]]) is not None
-    if is_told:
+    has_separator_line = False
+    if len(numbers) > 1 and re.fullmatch(SEPARATOR_LINE, lines[numbers[0]]):
+        has_separator_line = True
         del numbers[0]
     if not numbers:
         return
     short = [lines[number][:_CHARACTERS] for number in numbers]
-    sample = _Sample(name, numbers, short, form, delimiter, dialect, is_told)
+    sample = _Sample(name, numbers, short, form, delimiter, dialect, has_separator_line)
     for check in _CHECKS:
         check(sample)
 
@@ -622,7 +623,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         "are part of the items",
     ),
     _Look(
-        lambda sample: sample.is_told and not sample.dialect.skipped,
+        lambda sample: sample.has_separator_line and not sample.dialect.skipped,
         "has a first line that names the delimiter for spreadsheets: say {skip_rows} 1 and "
         "{delimiter}, or {as_lines} if it is a basket",
     ),

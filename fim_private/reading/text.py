@@ -85,7 +85,7 @@ def _utf8(file: File, encoding: str | None) -> Iterator[bytes]:
             for text in codecs.iterdecode(chain([start], pieces), encoding):
                 yield text.encode()
         except UnicodeError:
-            # The option does not fit: whoever guessed it knows now that the guess was wrong.
+            # If the encoding was a guess, the option in the error tells that it was wrong.
             raise DataError(
                 f"{file.name} is not {encoding.upper()} text; name its encoding with "
                 f"{parameter('encoding')}",
@@ -150,7 +150,7 @@ def _without_nul(name: str, block: bytes) -> bytes:
 
 # -------------------- one basket per line, or one user
 
-# how an error describes a text without columns to who names some
+# What errors call a text without columns, if a caller names columns.
 _BASKETS = (
     f"one basket per line (name {parameter('basket')} and {parameter('item')} for one row per "
     f"item, or say {parameter('split')} for a column of lists)"
@@ -206,7 +206,7 @@ def read_text(file: File, options: Reading) -> Transactions:
             cut = partial(items_of_line, split=split)
             rows = (_rows_of_lines(block, cut, labels) for block in text)
         else:
-            # Who says fimi says that all but white space is an item, its quotes too.
+            # In the form fimi all that stands between white space is an item, with its quotes.
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
             rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
         purchases = assemble(rows, labels)

@@ -383,14 +383,15 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
     run, request, spending = prepared.run, prepared.request, prepared.spending
     plan, (cost, _), (_, zcdp) = prepared.plans[0], spending.total, run.entry(spending)
     sought = request.target.sought
-    kinds = itemsets_of(request.target.sizes, sought) + request.scope.with_in_words
     supports = "with noisy supports" if request.supports_share else "without supports"
     verb = "comes" if sought == 1 else "come"
-    questions = len(prepared.requests)
-    if questions > 1:
-        kinds = f"{itemsets_of(request.target.sizes, sought)} with each of {questions:,} items"
+    kinds, questions = itemsets_of(request.target.sizes, sought), len(prepared.requests)
     if request.scope.groups:
-        kinds = f"{itemsets_of(request.target.sizes, sought)} of each of {questions} levels"
+        kinds += f" of each of {questions} levels"
+    elif questions > 1:
+        kinds += f" with each of {questions:,} items"
+    else:
+        kinds += request.scope.with_in_words
     yield f"At most {sought:,} {kinds} {verb} out, {supports}."
     if plan.look is not None:
         yield from _of_look(plan.look, sought)

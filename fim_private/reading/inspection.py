@@ -92,7 +92,7 @@ class Inspection:
         example_baskets: The first few baskets, long ones cut.
         example_items: The items that the most baskets have.
         last_rows: The last rows of a text or a sheet, its first columns: a total may stand there.
-        options: The options of read_transactions with which it was read.
+        options: The options of mine with which it was read.
         guessed: Those of the options that nobody named.
         marked_notes: What to know before mining, with parameters marked as in errors.
         in_memory: Whether the source is an object, not a path or an address.

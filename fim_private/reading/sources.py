@@ -81,7 +81,6 @@ def _parquet(file: File) -> ArrowSource:
 
     with file.native() as stream:
         head = ParquetFile(stream)
-    schema = head.schema_arrow
     leaves = [*map(head.schema.column, range(len(head.schema)))]
 
     def batches(scan: Scan) -> Iterator[RecordBatch]:
@@ -106,13 +105,7 @@ def _parquet(file: File) -> ArrowSource:
         # has one.
         for number in range(reader.num_row_groups):
             group = reader.metadata.row_group(number)
-            bounds = {}
-            for name, place in places.items():
-                _check_column(head, number, name)
-                column = group.column(place)
-                if column.physical_type != leaves[place].physical_type:
-                    raise pa.ArrowInvalid("a column has two types")
-                bounds[name] = bounds_of(column, schema.field(name).type)
+            bounds = {name: _bounds(head, group, number, place) for name, place in places.items()}
             if not may_pass(scan.where, bounds, file.name):
                 continue
             # An entry of a list takes a bit or more.
@@ -127,7 +120,25 @@ def _parquet(file: File) -> ArrowSource:
                     batch.column(scan.items).validate(full=True)
                 yield batch
 
-    return ArrowSource(file.name, schema, batches, kind="Parquet")
+    return ArrowSource(file.name, head.schema_arrow, batches, kind="Parquet")
+
+
+def _bounds(
+    head: pyarrow.parquet.ParquetFile,
+    group: pyarrow.parquet.RowGroupMetaData,
+    number: int,
+    place: int,
+) -> pa.Array | None:
+    """Return the bounds of the column at a place in a row group, of a number; see `bounds_of`.
+
+    Raises ArrowException for a damaged file.
+    """
+    leaf = head.schema.column(place)
+    _check_column(head, number, leaf.path)
+    column = group.column(place)
+    if column.physical_type != leaf.physical_type:
+        raise pa.ArrowInvalid("a column has two types")
+    return bounds_of(column, head.schema_arrow.field(leaf.path).type)
 
 
 def _check_column(head: pyarrow.parquet.ParquetFile, row_group: int, column: str) -> None:
@@ -255,7 +266,6 @@ def _only_sheet(file: File) -> python_calamine.CalamineSheet:
         ]
     except (FimPrivateError, MemoryError):
         raise
-
     except BaseException as error:
         # Each damage has an error of its own, in two libraries; one of them panics, as programs in
         # Rust do.

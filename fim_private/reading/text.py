@@ -25,7 +25,7 @@ from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Scan
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
 from fim_private.reading.labels import Labels
-from fim_private.reading.options import DELIMITERS, InputForm, Reading, not_utf8
+from fim_private.reading.options import DELIMITERS, Dialect, InputForm, Reading, not_utf8
 from fim_private.reading.other_readings import (
     LOOKED_AT,
     SAMPLE,
@@ -179,13 +179,14 @@ def read_text(file: File, options: Reading) -> Transactions:
     form = form_of(file, options)
     if form.is_table:
         return _read_table(file, options, form)
-    dialect, split, delimiter = options.dialect, None, options.dialect.delimiter
+    dialect = options.dialect
     is_open = dialect.form is None and form is not InputForm.SPMF
+    split = None
     if is_open:  # then the lines themselves are split
         split, options = options.split, replace(options, split=None)
     options.refuse_columns(_DESCRIPTIONS.get(form, _BASKETS))
-    if delimiter is None:  # a space stands for any white space
-        delimiter = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
+    delimiter = _delimiter_of(file, form, dialect)
+    labels = Labels(file.name, fold_case=options.fold_case)
     with closing(blocks(file, dialect.encoding)) as whole_text:
         text: Iterator[bytes] = whole_text
         if dialect.form is None:
@@ -197,21 +198,34 @@ def read_text(file: File, options: Reading) -> Transactions:
         lines = start.decode().split("\n", SAMPLE)[:SAMPLE]
         if is_open and split is None:
             refuse_other_readings(lines, form, delimiter, dialect, file.name)
-        labels = Labels(file.name, fold_case=options.fold_case)
         text = chain([start], text)
         if form is InputForm.SPMF:
             rows = _sequences(text, labels)
-        elif split is not None:
-            delimiter = None
-            cut = partial(items_of_line, split=split)
-            rows = (_rows_of_lines(block, cut, labels) for block in text)
-        else:
+        elif split is None:
             # In the form fimi all that stands between white space is an item, with its quotes.
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
             rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
+        else:
+            cut = partial(items_of_line, split=split)
+            rows = (_rows_of_lines(block, cut, labels) for block in text)
         purchases = assemble(rows, labels)
-    read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding, split=split)
+    read_as = ReadAs(
+        "text",
+        str(form),
+        delimiter=delimiter if split is None else None,
+        encoding=dialect.encoding,
+        split=split,
+    )
     return replace(purchases, read_as=read_as)
+
+
+def _delimiter_of(file: File, form: InputForm, dialect: Dialect) -> str:
+    """Return the character that cuts lines into items; a space stands for any white space."""
+    if dialect.delimiter is not None:
+        return dialect.delimiter
+    if form is InputForm.LINES:
+        return DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    return " "
 
 
 def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:

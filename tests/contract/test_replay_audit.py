@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import combinations, combinations_with_replacement, compress, permutations, product
 from typing import Any
 
@@ -130,7 +130,9 @@ class Ask:
         return Fraction(share_used(replace(budget, delta=rest), steps, distances))
 
 
+@lru_cache(maxsize=64)
 def table_of(data: Data) -> pa.Table:
+    """The purchases of these units, which many runs read again."""
     rows = [
         (number, f"{number}.{place}", item.lower(), "FR" if item.islower() else "DE")
         for number, unit in enumerate(data)

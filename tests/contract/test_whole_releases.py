@@ -29,6 +29,7 @@ from release_distributions import (
     Picked,
     Picks,
     Plan,
+    Supports,
     consistent,
     divergence,
     release_distribution,
@@ -340,38 +341,48 @@ ORDERS = [Decimal(order) for order in ("1.01", "1.5", "2", "4", "16", "64")]
 
 
 def excess_of_rho(plan: Plan, rho: Fraction, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
-    """The most by which a Rényi divergence exceeds ρα, over all pairs and orders α, both ways.
+    """The most by which a Rényi divergence exceeds ρα, over all pairs and orders α, both ways."""
+    with localcontext(prec=release_distributions.PRECISION):
+        return max(
+            found - decimal(rho) * order
+            for pair in pairs
+            for order, found in renyi_divergences(plan, *map(supports_of, pair))
+        )
+
+
+def renyi_divergences(
+    plan: Plan, one: Supports, other: Supports
+) -> Iterator[tuple[Decimal, Decimal]]:
+    """Yield orders α, each with a Rényi divergence of the releases of two neighbours.
 
     Of the noise on supports it is known: moved α / (2σ²) at most. (Canonne, Kamath and Steinke
     2020, Proposition 5.)
     """
-    worst = Decimal("-inf")
-    with localcontext(prec=release_distributions.PRECISION):
-        for pair in pairs:
-            one, other = map(supports_of, pair)
-            laws = [release_distribution(plan, side) for side in (one, other)]
-            if set(laws[0]) != set(laws[1]):
-                return Decimal("inf")
+    laws = [release_distribution(plan, supports) for supports in (one, other)]
+    if set(laws[0]) != set(laws[1]):
+        yield Decimal(1), Decimal("inf")
+        return
+    logarithms = [(laws[0][picked].ln(), laws[1][picked].ln()) for picked in laws[0]]
+    of_noise = [divergence_of_noise(plan, picked, one, other) for picked in laws[0]]
+    for order in ORDERS:
+        sums = [Decimal(0), Decimal(0)]
+        for (ln_one, ln_other), noise in zip(logarithms, of_noise, strict=True):
+            common = order * (order - 1) * noise
+            sums[0] += (order * ln_one + (1 - order) * ln_other + common).exp()
+            sums[1] += (order * ln_other + (1 - order) * ln_one + common).exp()
+        for total in sums:
+            yield order, total.ln() / (order - 1)
 
-            def noisy(picked: Picked, one: Any = one, other: Any = other) -> Decimal:
-                if not plan.noises:
-                    return Decimal(0)
-                noise = plan.noises[len(picked) - 1]
-                if noise.of_units is not None:
-                    return decimal(noise.mu_squared / 2)
-                moved = sum(abs(one[itemset] - other[itemset]) for itemset in picked if itemset)
-                return decimal(moved / (2 * noise.parameter))
 
-            for order, (p, q) in product(ORDERS, (laws, laws[::-1])):
-                terms = (
-                    order * p[picked].ln()
-                    + (1 - order) * q[picked].ln()
-                    + order * (order - 1) * noisy(picked)
-                    for picked in p
-                )
-                total = sum((term.exp() for term in terms), Decimal(0))
-                worst = max(worst, total.ln() / (order - 1) - decimal(rho) * order)
-    return worst
+def divergence_of_noise(plan: Plan, picked: Picked, one: Supports, other: Supports) -> Decimal:
+    """The Rényi divergence of order 1 of the noise on the supports of what was picked."""
+    if not plan.noises:
+        return Decimal(0)
+    noise = plan.noises[len(picked) - 1]
+    if noise.of_units is not None:
+        return decimal(noise.mu_squared / 2)
+    moved = sum(abs(one[itemset] - other[itemset]) for itemset in picked if itemset)
+    return decimal(moved / (2 * noise.parameter))
 
 
 PURELY_CONCENTRATED = [ask for ask in GIVEN_RHO if isinstance(ask.universe, tuple)]

@@ -10,8 +10,8 @@ others keep a number of keys of each unit. No threshold needs the itemsets of a 
 that baskets may be cut later than for the histogram; where they are, is taken from the data, to its
 advantage.
 
-It finds itemsets, not supports: 15 % of ρ counts the k of the highest noisy weights in the whole
-data, with Gaussian noise for k counts that a unit moves by 1 each. Neighbours that have one unit
+It finds itemsets, not supports: SUPPORTS_SHARE of ρ counts the k of the highest noisy weights in
+the whole data, with Gaussian noise for k counts that a unit moves by 1 each. Neighbours that have one unit
 replaced are √2 apart in weights, which are not negative, and as far as others in those counts.
 """
 
@@ -45,8 +45,8 @@ from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import union
 
-# Of ρ: for the supports, as levelwise. Of δ: for the threshold, whichever is best; the rest turns
-# zCDP into (ε, δ).
+# Of ρ: for the supports, under both relations what levelwise spends under add-remove. Of δ: for the
+# threshold, whichever is best; the rest turns zCDP into (ε, δ).
 SUPPORTS_SHARE = registry.spec_named("levelwise").supports_share(Neighbors.ADD_REMOVE)
 _DELTA_SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 _CLOSE = 1.05  # between how many itemsets a unit may have, see _numbers

@@ -16,6 +16,7 @@ from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
+from benchmarks.peers.weighted_gaussian import SUPPORTS_SHARE
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
     ADD_REMOVE,
@@ -333,7 +334,7 @@ support will do. A mechanism that abstains misses. There are {len(rows):,} setti
   to its advantage here.
 - The weighted Gaussian (Gopi et al. 2020) bounds a unit by norm: each of its t itemsets weighs 1/√t. The histogram
   bounds it by number. OpenDP's Gaussian threshold releases what weighs much, among the {LISTED:,} itemsets of the
-  highest supports in the cut data. Then 15 % of its budget, as levelwise spends under replace-one, counts these in
+  highest supports in the cut data. Then {100 * float(SUPPORTS_SHARE):g} % of its budget, as levelwise spends under add-remove, counts these in
   the whole data.
 - PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""  # noqa: E501
 

@@ -177,9 +177,12 @@ def score(density: Cells, cells: Cells) -> float:
     return float(2 * (density * cells).sum() / cells.sum() - (density**2).mean())
 
 
-def stability(n: int, m: int) -> float:
-    """Return β: by how much one value of either set moves the score of any of the histograms."""
-    return max(4 * BINS[-1] / n, 2 * BINS[-1] / m)
+def stability(n: float, m: float, bins: int = BINS[-1]) -> float:
+    """Return β: by how much one of n training or m validation values moves a histogram's score.
+
+    bins: the most of any histogram.
+    """
+    return max(4 * bins / n, 2 * bins / m)
 
 
 def compared(n: int, alpha: float, runs: int, seed: int) -> Any:

@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import math
 import re
 import sys
 from fractions import Fraction
@@ -18,6 +19,7 @@ from benchmarks import page
 from benchmarks.counting.peer_counters import OURS
 from benchmarks.frame.figures import FIGURES
 from benchmarks.frame.published import read_rows
+from benchmarks.learning import learners
 
 
 def benchmark(module: str, *options: str) -> Done:
@@ -111,7 +113,7 @@ def test_what_is_said_to_be_run_can_be_run() -> None:
         assert importlib.import_module(study.module).STUDY is study
 
 
-# -------------------- the study of validation: the histogram's stability by brute force
+# -------------------- the width of a histogram: its stability by brute force
 
 
 @pytest.mark.parametrize(("units", "held"), [(3, 2), pytest.param(4, 1, marks=pytest.mark.full)])
@@ -135,6 +137,7 @@ def test_a_histogram_s_stability_is_reached(units: int, held: int) -> None:
         if others:
             moved = (abs(score(n, others) - score(n, others - 1)) for n in (before, after))
             of_validation = max(of_validation, *moved)
-    h = Fraction(1, 2)
-    assert of_training * units == 4 / h - 2 / (h * units)
-    assert of_validation * held == 2 / h
+    # The bound, less what one value is of all.
+    of_one = Fraction(4, units**2)
+    bounds = [learners.stability(*n, bins=2) for n in ((units, math.inf), (math.inf, held))]
+    assert bounds == pytest.approx([float(of_training + of_one), float(of_validation)])

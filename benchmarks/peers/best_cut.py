@@ -16,7 +16,8 @@ import numpy as np
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers.cut_baskets import ORDERS, Cut, counted, cut_data
-from benchmarks.peers.item_matrix import Released, support_at_rank
+from benchmarks.peers.item_matrix import support_at_rank
+from benchmarks.peers.question import Question, Released
 from benchmarks.peers.stability_histogram import LARGEST_DEGREE, calibrated, distance, high_released
 from fim_private.counting import itemset_spectrum
 
@@ -28,28 +29,20 @@ _EQUAL_RECALL, _NO_CHANCE = 0.005 + 1e-9, 1e-6
 
 
 @lru_cache(maxsize=32)
-def _tried(
-    source: Source,
-    sizes: tuple[int, ...],
-    most: int,
-    epsilon: float,
-    delta: float,
-    kept: Cut,
-    neighbors: str,
-) -> list[Released]:
+def _tried(question: Question, most: int, kept: Cut) -> list[Released]:
     """Release the `most` highest of the listed itemsets, as others are hardly ever frequent;
     nothing if hopeless.
     """
-    units = distance(kept, sizes, neighbors)
+    units = distance(question, kept)
     if not 0 < units < LARGEST_DEGREE:
         return []
-    form = calibrated(units, epsilon, delta)
-    highest = next(
-        (support for support, _ in itemset_spectrum(cut_data(source, kept), 1).levels()), 0
-    )
-    if float(form.noise.survival(np.array([max(1, form.threshold - highest)]))[0]) < _NO_CHANCE:
+    form = calibrated(units, question.epsilon, question.delta)
+    of_items = itemset_spectrum(cut_data(question.source, kept), 1)
+    highest = next((support for support, _ in of_items.levels()), 0)
+    [chance] = form.noise.survival(np.array([max(1, form.threshold - highest)]))
+    if chance < _NO_CHANCE:
         return []
-    cells = counted(source, sizes, kept, form.threshold, False)
+    cells = counted(question.source, question.sizes, kept, form.threshold, False)
     rng = np.random.default_rng(_SEED)
     trials = []
     for _ in range(_TRIALS):
@@ -60,29 +53,24 @@ def _tried(
 
 
 def expected(
-    source: Source,
-    sizes: tuple[int, ...],
-    counts: Sequence[int],
-    epsilon: float,
-    delta: float,
-    kept: Cut,
-    neighbors: str = "add-remove",
+    question: Question, counts: Sequence[int], kept: Cut
 ) -> dict[int, tuple[float, float]]:
     """Return for each count what is to be expected of a cut, by the same trials for all counts.
 
     That is the mean share of the count that is released and truly as frequent as the count-th; and
     the median relative error of the supports released, infinite where there are none.
     """
-    tried, found = _tried(source, sizes, max(counts), epsilon, delta, kept, neighbors), {}
+    tried = _tried(question, max(counts), kept)
+    prospects = {}
     for count in counts:
-        true = np.concatenate([np.zeros(0), *(one.true[:count] for one in tried)])
-        noisy = np.concatenate([np.zeros(0), *(one.noisy[:count] for one in tried)])
-        recall = int((true >= max(1, support_at_rank(source, sizes, count))).sum()) / (
-            _TRIALS * count
-        )
+        releases = [release.first(count) for release in tried]
+        true = np.concatenate([np.zeros(0), *(release.true for release in releases)])
+        noisy = np.concatenate([np.zeros(0), *(release.noisy for release in releases)])
+        least = max(1, support_at_rank(question.source, question.sizes, count))
+        recall = int((true >= least).sum()) / (_TRIALS * count)
         errors = np.abs(noisy - true) / np.maximum(true, 1)
-        found[count] = recall, float(np.median(errors)) if len(errors) else math.inf
-    return found
+        prospects[count] = recall, float(np.median(errors)) if len(errors) else math.inf
+    return prospects
 
 
 def cuts(source: Source) -> list[Cut]:
@@ -96,26 +84,17 @@ def cuts(source: Source) -> list[Cut]:
     ]
 
 
-def best_cuts(
-    source: Source,
-    sizes: tuple[int, ...],
-    counts: Sequence[int],
-    epsilon: float,
-    delta: float,
-    neighbors: str = "add-remove",
-) -> dict[int, Cut]:
+def best_cuts(question: Question, counts: Sequence[int]) -> dict[int, Cut]:
     """Return for each count the cut, to a B of CAPS or the longest unit, of the highest expected
     recall.
 
     Of those within 0.005 of it the one of the least error, and then the lowest.
     """
-    found = {
-        kept: expected(source, sizes, counts, epsilon, delta, kept, neighbors)
-        for kept in cuts(source)
-    }
+    prospects = {kept: expected(question, counts, kept) for kept in cuts(question.source)}
     best = {}
     for count in counts:
-        most = max(one[count][0] for one in found.values())
-        equal = [kept for kept, one in found.items() if one[count][0] >= most - _EQUAL_RECALL]
-        best[count] = min(equal, key=lambda kept: found[kept][count][1])
+        recalls = {kept: of_cut[count][0] for kept, of_cut in prospects.items()}
+        enough = max(recalls.values()) - _EQUAL_RECALL
+        equal = [kept for kept, recall in recalls.items() if recall >= enough]
+        best[count] = min(equal, key=lambda kept: prospects[kept][count][1])
     return best

@@ -5,7 +5,6 @@ a basis.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import TypeVar
@@ -19,26 +18,6 @@ from fim_private.counting import itemset_spectrum
 from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import union
-
-# What one trial of a peer releases.
-
-
-@dataclass(frozen=True)
-class Released:
-    """What one trial released.
-
-    true: supports in the whole data of the itemsets released, in the order of release. noisy: what
-    was released as their supports; as many.
-    """
-
-    true: NDArray[np.int64]
-    noisy: NDArray[np.float64]
-
-
-def nothing() -> Released:
-    """Return what a trial that releases nothing released."""
-    return Released(np.zeros(0, dtype=np.int64), np.zeros(0))
-
 
 Int64 = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)

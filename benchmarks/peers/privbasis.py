@@ -37,16 +37,15 @@ from benchmarks.frame.datasets import Source
 from benchmarks.peers.item_matrix import (
     Codes,
     Int64,
-    Released,
     basis_bins,
     item_matrix,
-    nothing,
     subsets,
     support_at_rank,
     supports_of_subsets,
 )
+from benchmarks.peers.question import Question, Released, nothing
 from fim_private.dp.composition import zcdp_rho
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 # As in the paper: the shares of the stages.
@@ -69,20 +68,21 @@ class Budget:
     replaces: bool = False
 
     @classmethod
-    def of(cls, epsilon: float, delta: float | None, neighbors: str = "add-remove") -> Budget:
-        """Return the budget that is (epsilon, delta)-private: pure where delta is None."""
-        exact, replaces = (
-            exact_epsilon(epsilon),
-            exact_neighbors(neighbors) == Neighbors.REPLACE_ONE,
-        )
-        if delta is None:
-            return cls(exact, False, replaces)
-        return cls(zcdp_rho(exact, exact_delta(delta)), True, replaces)
+    def of(cls, question: Question) -> Budget:
+        """Return the budget that keeps the guarantee: pure where δ is 0."""
+        epsilon = exact_epsilon(question.epsilon)
+        replaces = question.neighbors is Neighbors.REPLACE_ONE
+        if question.delta == 0:
+            return cls(epsilon, False, replaces)
+        return cls(zcdp_rho(epsilon, exact_delta(question.delta)), True, replaces)
 
     def stage(self, number: int) -> Fraction:
         """Return what stage 1, 2 or 3 may spend on one basket more or less."""
-        times = (4 if number < 3 else 2) if self.zcdp else 2
-        return self.total * SHARES[number - 1] / (times if self.replaces else 1)
+        share = self.total * SHARES[number - 1]
+        if not self.replaces:
+            return share
+        is_a_choice = number < 3
+        return share / 4 if self.zcdp and is_a_choice else share / 2
 
 
 Floats = NDArray[np.float64]
@@ -146,9 +146,12 @@ def number_of_pairs(items: int, sizes: tuple[int, ...], wanted: int) -> int:
     """
     if items <= LONGEST_BASIS or max(sizes) == 1:
         return 0
-    left = max(0, wanted - items) if 1 in sizes else wanted if 2 in sizes else wanted * 3 // 2
-    if 1 in sizes and max(sizes) > 2:
-        left = math.ceil(left / math.sqrt(max(1, left / items)))
+    if 1 in sizes:
+        left = max(0, wanted - items)
+        if max(sizes) > 2:
+            left = math.ceil(left / math.sqrt(max(1, left / items)))
+    else:
+        left = wanted if 2 in sizes else wanted * 3 // 2
     return min(left, math.comb(items, 2))
 
 
@@ -343,31 +346,22 @@ def _trial(
         chosen = pick(matrix.pairs(items).astype(float), more, cost, budget.zcdp, rng)
         pairs = list(zip(left[chosen].tolist(), right[chosen].tolist(), strict=True))
         bases = basis_set(items, pairs, sizes, budget.zcdp)
-    found = estimates(source, bases, sizes, budget, rng)
-    top = np.argsort(-found.noisy, kind="stable")[:count]
-    return Released(found.true[top], found.noisy[top])
+    candidates = estimates(source, bases, sizes, budget, rng)
+    top = np.argsort(-candidates.noisy, kind="stable")[:count]
+    return Released(candidates.true[top], candidates.noisy[top])
 
 
-def privbasis_trials(
-    source: Source,
-    sizes: tuple[int, ...],
-    count: int,
-    epsilon: float,
-    delta: float | None,
-    trials: int,
-    seed: int,
-    neighbors: str = "add-remove",
-) -> list[Released]:
-    """Release the count most frequent itemsets of the sizes so many times; delta None: pure ε, else
+def privbasis_trials(question: Question, count: int, trials: int, seed: int) -> list[Released]:
+    """Release the count most frequent itemsets of the sizes so many times; pure where δ is 0, else
     by zCDP.
 
     At most count each time: fewer where the bases hold fewer. Raises ValueError for a size that no
     basis can hold.
     """
+    source, sizes = question.source, question.sizes
     if not 1 <= min(sizes) <= max(sizes) <= LONGEST_BASIS:
         raise ValueError(f"sizes must lie between 1 and {LONGEST_BASIS}, not {sizes}")
-    budget = Budget.of(epsilon, delta, neighbors)
-    sizes = tuple(sorted(set(sizes)))
+    budget = Budget.of(question)
     theta = support_at_rank(source, sizes, math.ceil(MARGIN * count))
     streams = np.random.default_rng(seed).spawn(trials)
     return [_trial(source, sizes, count, theta, budget, rng) for rng in streams]

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from benchmarks.frame.bisection import least
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.cut_baskets import Counted, Cut, counted, degree
-from benchmarks.peers.item_matrix import Int64, Released, item_matrix, nothing
+from benchmarks.peers.item_matrix import Int64, item_matrix
+from benchmarks.peers.question import Question, Released, nothing
 from fim_private.dp.composition import zcdp_rho
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 
@@ -106,6 +106,20 @@ def opendp() -> Iterator[Any]:
         dp.disable_features(*missing)
 
 
+def threshold_measurement(scale: float, threshold: int, *, gaussian: bool) -> Any:
+    """Return OpenDP's measurement, from a dict of whole numbers to the dict of the noisy ones that
+    clear the threshold.
+    """
+    with opendp() as dp:
+        domain = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
+        distance = dp.absolute_distance(T="i64")
+        if gaussian:
+            metric, make = dp.l02inf_distance(distance), dp.m.make_gaussian_threshold
+        else:
+            metric, make = dp.l01inf_distance(distance), dp.m.make_laplace_threshold
+        return make(domain, metric, scale, threshold)
+
+
 @dataclass(frozen=True)
 class Threshold:
     """A measurement of OpenDP: noise of that scale on each of the counts, released where the sum is
@@ -120,17 +134,8 @@ class Threshold:
     threshold: int
 
     def measurement(self) -> Any:
-        """Return OpenDP's measurement, from a dict of counts to the dict of noisy counts
-        released.
-        """
-        with opendp() as dp:
-            domain = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
-            distance = dp.absolute_distance(T="i64")
-            if self.gaussian:
-                metric, make = dp.l02inf_distance(distance), dp.m.make_gaussian_threshold
-            else:
-                metric, make = dp.l01inf_distance(distance), dp.m.make_laplace_threshold
-            return make(domain, metric, self.scale, self.threshold)
+        """Return OpenDP's measurement, from a dict of counts to the dict of those released."""
+        return threshold_measurement(self.scale, self.threshold, gaussian=self.gaussian)
 
     def distance(self) -> tuple[int, int, int]:
         """Return how far neighbours' counts are apart, as OpenDP has it: L0, L1 or L2 rounded up,
@@ -231,9 +236,9 @@ def calibrated(units: int, epsilon: float, delta: float) -> Threshold:
     return min(forms, key=lambda one: one.threshold)
 
 
-def distance(kept: Cut, sizes: tuple[int, ...], neighbors: str) -> int:
+def distance(question: Question, kept: Cut) -> int:
     """Return how many counts of cut data differ between neighbours at most, each by 1."""
-    return degree(kept, sizes) * (2 if exact_neighbors(neighbors) == Neighbors.REPLACE_ONE else 1)
+    return degree(kept, question.sizes) * question.neighbors.changed_units
 
 
 def low_released(cells: Counted, form: Threshold, rng: np.random.Generator) -> tuple[Int64, Int64]:
@@ -293,27 +298,18 @@ def _trial(
 
 
 def histogram_trials(
-    source: Source,
-    sizes: tuple[int, ...],
-    count: int,
-    epsilon: float,
-    delta: float,
-    kept: Cut,
-    trials: int,
-    seed: int,
-    neighbors: str = "add-remove",
+    question: Question, count: int, kept: Cut, trials: int, seed: int
 ) -> list[Released]:
     """Release the count itemsets of the highest noisy supports among those that clear the
     threshold, so many times.
 
     kept: how units are cut. OpenDP draws the noise of the listed itemsets, whatever the seed.
     """
-    sizes = tuple(sorted(set(sizes)))
-    units = distance(kept, sizes, neighbors)
+    units = distance(question, kept)
     if not 0 < units < LARGEST_DEGREE:
         return [nothing()] * trials
-    form = calibrated(units, epsilon, delta)
-    cells = counted(source, sizes, kept, form.threshold, True)
+    form = calibrated(units, question.epsilon, question.delta)
+    cells = counted(question.source, question.sizes, kept, form.threshold, True)
     measurement = form.measurement()
     streams = np.random.default_rng(seed).spawn(trials)
-    return [_trial(source, cells, form, count, rng, measurement) for rng in streams]
+    return [_trial(question.source, cells, form, count, rng, measurement) for rng in streams]

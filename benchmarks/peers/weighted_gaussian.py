@@ -11,8 +11,9 @@ that baskets may be cut later than for the histogram; where they are, is taken f
 advantage.
 
 It finds itemsets, not supports: SUPPORTS_SHARE of ρ counts the k of the highest noisy weights in
-the whole data, with Gaussian noise for k counts that a unit moves by 1 each. Neighbours that have one unit
-replaced are √2 apart in weights, which are not negative, and as far as others in those counts.
+the whole data, with Gaussian noise for k counts that a unit moves by 1 each. Neighbours that have
+one unit replaced are √2 apart in weights, which are not negative, and as far as others in those
+counts.
 """
 
 from __future__ import annotations
@@ -28,18 +29,12 @@ from scipy.special import ndtri
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.best_cut import cuts
 from benchmarks.peers.cut_baskets import LISTED, Cut, cut_data, degree
-from benchmarks.peers.item_matrix import (
-    Int64,
-    ItemMatrix,
-    Released,
-    item_matrix,
-    nothing,
-    support_at_rank,
-)
-from benchmarks.peers.stability_histogram import opendp
+from benchmarks.peers.item_matrix import Int64, ItemMatrix, item_matrix, support_at_rank
+from benchmarks.peers.question import Question, Released, nothing
+from benchmarks.peers.stability_histogram import opendp, threshold_measurement
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.dp.composition import zcdp_rho
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions
@@ -70,15 +65,10 @@ class WeightThreshold:
     support_scale: float
 
     def measurement(self) -> Any:
-        """Return OpenDP's measurement, from a dict of weights to the dict of noisy weights
-        released.
-        """
-        with opendp() as dp:
-            domain = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
-            metric = dp.l02inf_distance(dp.absolute_distance(T="i64"))
-            return dp.m.make_gaussian_threshold(domain, metric, self.scale, self.threshold)
+        """Return OpenDP's measurement, from a dict of weights to the dict of those released."""
+        return threshold_measurement(self.scale, self.threshold, gaussian=True)
 
-    def cost(self, most: int, replaces: bool) -> tuple[float, float]:
+    def cost(self, most: int, neighbors: Neighbors) -> tuple[float, float]:
         """Return (ρ, δ) by OpenDP's map: the worst of units with 1 to most itemsets, each of weight
         1/√t.
 
@@ -86,17 +76,18 @@ class WeightThreshold:
         """
         from opendp.mod import OpenDPException
 
-        norm, times = (math.isqrt(2 * GRID**2) + 1, 2) if replaces else (GRID, 1)
+        times = neighbors.changed_units
+        norm = GRID if times == 1 else math.isqrt(times * GRID**2) + 1
         with opendp():
             measurement = self.measurement()
             try:
-                found = [
+                costs = [
                     measurement.map((times * b, norm, math.isqrt(GRID**2 // a)))
                     for a, b in _numbers(most)
                 ]
             except OpenDPException:
                 return math.inf, 1.0
-        return max(rho for rho, _ in found), max(delta for _, delta in found)
+        return max(rho for rho, _ in costs), max(delta for _, delta in costs)
 
 
 @cache
@@ -113,17 +104,17 @@ def _numbers(most: int) -> list[tuple[int, int]]:
 
 
 @cache
-def calibrated(most: int, epsilon: float, delta: float, neighbors: str) -> WeightThreshold:
+def calibrated(most: int, epsilon: float, delta: float, neighbors: Neighbors) -> WeightThreshold:
     """Return about the lowest threshold that OpenDP's map allows where a unit has at most so many
     itemsets.
     """
-    replaces = exact_neighbors(neighbors) == Neighbors.REPLACE_ONE
+    changed_units = neighbors.changed_units
     best = None
     for share in _DELTA_SHARES:
         rho = zcdp_rho(exact_epsilon(epsilon), exact_delta(delta * (1 - share)))
-        scale = GRID * math.sqrt((2 if replaces else 1) / (2 * rho * (1 - SUPPORTS_SHARE)))
+        scale = GRID * math.sqrt(changed_units / (2 * rho * (1 - SUPPORTS_SHARE)))
         ends = np.array(_numbers(most), dtype=np.float64)
-        keys = ends[:, 1] * (2 if replaces else 1)
+        keys = ends[:, 1] * changed_units
         threshold = (
             math.ceil((GRID / np.sqrt(ends[:, 0]) - scale * ndtri(delta * share / keys)).max()) + 1
         )
@@ -133,8 +124,8 @@ def calibrated(most: int, epsilon: float, delta: float, neighbors: str) -> Weigh
     assert best is not None
     form, allowed, allowed_delta = best
     for _ in range(_STEPS):
-        cost = form.cost(most, replaces)
-        if cost[0] <= allowed and cost[1] <= allowed_delta:
+        rho_spent, delta_spent = form.cost(most, neighbors)
+        if rho_spent <= allowed and delta_spent <= allowed_delta:
             return form
         form = WeightThreshold(
             form.scale * 1.001, math.ceil(form.threshold * 1.002), form.support_scale
@@ -194,19 +185,24 @@ def weighed(source: Source, sizes: tuple[int, ...], kept: Cut) -> Weighed:
     )
 
 
-def best_cut(
-    source: Source, sizes: tuple[int, ...], count: int, epsilon: float, delta: float, neighbors: str
-) -> Cut:
+def form_for(question: Question, kept: Cut) -> WeightThreshold:
+    """Return the threshold for what is asked of units that are cut."""
+    most = degree(kept, question.sizes)
+    return calibrated(most, question.epsilon, question.delta, question.neighbors)
+
+
+def best_cut(question: Question, count: int) -> Cut:
     """Return the cut with which most of what is released is truly as frequent as the count-th, in
     trials of its own.
     """
-    least = max(1, support_at_rank(source, sizes, count))
+    least = max(1, support_at_rank(question.source, question.sizes, count))
 
     def recall(kept: Cut) -> float:
-        if not degree(kept, sizes):
+        if not degree(kept, question.sizes):
             return 0.0
-        cells, rng = weighed(source, sizes, kept), np.random.default_rng(_SEED)
-        form = calibrated(degree(kept, sizes), epsilon, delta, neighbors)
+        cells = weighed(question.source, question.sizes, kept)
+        rng = np.random.default_rng(_SEED)
+        form = form_for(question, kept)
         noisy = cells.weights + rng.normal(scale=form.scale, size=(_TRIALS, len(cells.weights)))
         top = np.argsort(-noisy, axis=1)[:, :count]
         right = (np.take_along_axis(noisy, top, axis=1) >= form.threshold) & (
@@ -214,73 +210,44 @@ def best_cut(
         )
         return float(right.sum(axis=1).mean())
 
-    return max(cuts(source), key=recall)
+    return max(cuts(question.source), key=recall)
 
 
 def weighted_trials(
-    source: Source,
-    sizes: tuple[int, ...],
-    count: int,
-    epsilon: float,
-    delta: float,
-    kept: Cut,
-    trials: int,
-    seed: int,
-    neighbors: str = "add-remove",
-    *,
-    with_opendp: bool = True,
+    question: Question, count: int, kept: Cut, trials: int, seed: int
 ) -> list[Released]:
     """Release the count itemsets of the highest noisy weights among those that clear the threshold,
     so many times.
 
-    with_opendp False: the noise of the weights has the same distribution, but is from the seed.
-    That of supports is.
+    OpenDP draws the noise of the weights, whatever the seed. That of supports is from the seed.
     """
     # where no cut finds anything, it may be one that leaves nothing to find
-    if not degree(kept, sizes):
+    if not degree(kept, question.sizes):
         return [nothing()] * trials
-    form, cells = (
-        calibrated(degree(kept, sizes), epsilon, delta, neighbors),
-        weighed(source, sizes, kept),
-    )
-    found = []
-    rankings = _rankings(source, sizes, kept, form, trials, seed, with_opendp)
-    for places, rng in zip(
-        rankings, np.random.default_rng([seed, count]).spawn(trials), strict=True
-    ):
+    cells = weighed(question.source, question.sizes, kept)
+    form = form_for(question, kept)
+    releases = []
+    rankings = _rankings(question, kept, trials)
+    streams = np.random.default_rng([seed, count]).spawn(trials)
+    for places, rng in zip(rankings, streams, strict=True):
         top = places[:count]
         noise = rng.normal(scale=form.support_scale * math.sqrt(max(len(top), 1)), size=len(top))
-        found.append(Released(cells.true[top], cells.true[top] + noise))
-    return found
+        releases.append(Released(cells.true[top], cells.true[top] + noise))
+    return releases
 
 
 @lru_cache(maxsize=4)  # those of one cut, whatever k
-def _rankings(
-    source: Source,
-    sizes: tuple[int, ...],
-    kept: Cut,
-    form: WeightThreshold,
-    trials: int,
-    seed: int,
-    with_opendp: bool,
-) -> list[Int64]:
+def _rankings(question: Question, kept: Cut, trials: int) -> list[Int64]:
     """Release what clears the threshold, so many times: places in the list, in descending order of
     noisy weight.
     """
-    cells = weighed(source, sizes, kept)
-    measurement = form.measurement() if with_opendp else None
-    given = dict(enumerate(cells.weights.tolist()))
-    found = []
-    for rng in np.random.default_rng(seed).spawn(trials):
-        if measurement is None:
-            noisy = cells.weights + rng.normal(scale=form.scale, size=len(cells.weights))
-            places = np.flatnonzero(noisy >= form.threshold)
-            values = noisy[places]
-        else:
-            released = measurement(given) if given else {}
-            places, values = (
-                np.array(list(released), dtype=np.int64),
-                np.array(list(released.values())),
-            )
-        found.append(places[np.argsort(-values, kind="stable")] if len(places) else places)
-    return found
+    weights = weighed(question.source, question.sizes, kept).weights
+    measurement = form_for(question, kept).measurement()
+    by_place = dict(enumerate(weights.tolist()))
+    rankings = []
+    for _ in range(trials):
+        released = measurement(by_place) if by_place else {}
+        places = np.array(list(released), dtype=np.int64)
+        noisy = np.array(list(released.values()), dtype=np.int64)
+        rankings.append(places[np.argsort(-noisy, kind="stable")])
+    return rankings

@@ -16,14 +16,12 @@ from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
+from benchmarks.peers.question import Question
 from benchmarks.peers.weighted_gaussian import SUPPORTS_SHARE
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
-    ADD_REMOVE,
     BASKET,
-    REPLACE_ONE,
     WITHIN,
-    Asked,
     Row,
     among_best,
     below,
@@ -37,8 +35,9 @@ from benchmarks.utility.measures import (
     rows_of,
     written,
 )
+from fim_private.dp.neighbors import Neighbors
 
-Budget = tuple[str, float, float]  # the relation of neighbours, ε and δ
+Budget = tuple[Neighbors, float, float]  # the relation of neighbours, ε and δ
 SIZES = [(1,), (2,), (3,), (1, 2, 3)]
 COUNTS = [1, 10, 50, 100]
 EPSILONS = [0.1, 0.25, 0.5, 1.0, 2.0]
@@ -47,10 +46,12 @@ TRIALS, OF_SLOW = 100, 40
 # What the study is about first: if it stops, the rest is missing. Of neighbours with one unit
 # replaced, of another δ, and of tight-margin, which takes long and does no better than
 # limited-domain, nothing but ε = 1 is measured.
-FIRST: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[0])]
-THEN: list[Budget] = [(REPLACE_ONE, 1.0, DELTAS[0])]
-LAST: list[Budget] = [(ADD_REMOVE, epsilon, DELTAS[0]) for epsilon in EPSILONS if epsilon != 1]
-SMALL_DELTA: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[1])]
+FIRST: list[Budget] = [(Neighbors.ADD_REMOVE, 1.0, DELTAS[0])]
+THEN: list[Budget] = [(Neighbors.REPLACE_ONE, 1.0, DELTAS[0])]
+LAST: list[Budget] = [
+    (Neighbors.ADD_REMOVE, epsilon, DELTAS[0]) for epsilon in EPSILONS if epsilon != 1
+]
+SMALL_DELTA: list[Budget] = [(Neighbors.ADD_REMOVE, 1.0, DELTAS[1])]
 # Of these there are fewer trials.
 SLOW = ("tight-margin", *tasks.PEERS)
 QUICK = ("levelwise", *(entry for entry in tasks.ENTRIES if entry not in (*SLOW, "levelwise")))
@@ -102,7 +103,7 @@ def _tasks(
             continue
         name = key(source.name, size, entry, BASKET, neighbors, epsilon, delta)
         how = {
-            "asked": Asked(source, size, epsilon, delta, neighbors),
+            "question": Question(source, size, epsilon, delta, neighbors),
             "trials": trials[entry in SLOW],
         }
         if entry in tasks.RUNS:
@@ -206,14 +207,14 @@ def _replaced(rows: list[Row]) -> Section:
     """Compare neighbours that differ in one basket more or less with those that have one replaced;
     rows: at ε = 1.
     """
-    replaced = [row for row in rows if row.neighbors == REPLACE_ONE]
+    replaced = [row for row in rows if row.neighbors == Neighbors.REPLACE_ONE]
     counts = sorted({row.k for row in replaced})
     settings = {(row.data, row.sizes, row.k) for row in replaced}
     both = {
         relation: [
             r for r in rows if r.neighbors == relation and (r.data, r.sizes, r.k) in settings
         ]
-        for relation in (ADD_REMOVE, REPLACE_ONE)
+        for relation in (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE)
     }
     lines: list[tuple[Cell, ...]] = []
     for entry in tasks.ENTRIES:
@@ -225,8 +226,8 @@ def _replaced(rows: list[Row]) -> Section:
         if any(own):
             lines.append((entry, *map(mean, own)))
     changes = {
-        e: value - means(both[ADD_REMOVE]).get(e, value)
-        for e, value in means(both[REPLACE_ONE]).items()
+        e: value - means(both[Neighbors.ADD_REMOVE]).get(e, value)
+        for e, value in means(both[Neighbors.REPLACE_ONE]).items()
     }
     most, fewest = max(changes, key=changes.__getitem__), min(changes, key=changes.__getitem__)
     reading = (
@@ -247,7 +248,7 @@ def forms(rows: list[Row]) -> Section:
     """Compare levelwise with and without supports, and with the items; rows: at ε = 1, of one δ."""
     lines: list[tuple[Cell, ...]] = []
     counts = sorted({row.k for row in rows})
-    for relation, entry in product((ADD_REMOVE, REPLACE_ONE), tasks.RUNS):
+    for relation, entry in product((Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE), tasks.RUNS):
         own = [row for row in rows if (row.neighbors, row.entry) == (relation, entry)]
         if own:
             lines.append(
@@ -281,11 +282,11 @@ def sections(results: Results) -> Iterator[Section]:
         return
     yield Section("What was measured", _method(everything))
     at_one = [row for row in everything if row.delta == DELTA and row.epsilon == 1]
-    rows = [row for row in everything if row.neighbors == ADD_REMOVE]
+    rows = [row for row in everything if row.neighbors == Neighbors.ADD_REMOVE]
     main_rows = [row for row in rows if row.epsilon == 1 and row.delta == DELTA]
     if main_rows:
         yield from _of_baskets(rows, main_rows)
-    if any(row.neighbors == REPLACE_ONE for row in at_one):
+    if any(row.neighbors == Neighbors.REPLACE_ONE for row in at_one):
         yield _replaced(at_one)
     yield forms([row for row in every_form if row.delta == DELTA and row.epsilon == 1])
 

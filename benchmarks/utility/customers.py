@@ -20,12 +20,10 @@ from benchmarks.frame.datasets import Source, corner_shop, shops
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
+from benchmarks.peers.question import Question
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
-    ADD_REMOVE,
-    REPLACE_ONE,
     USER,
-    Asked,
     Row,
     below,
     key,
@@ -34,6 +32,7 @@ from benchmarks.utility.measures import (
     written,
 )
 from benchmarks.utility.resampled import every_user
+from fim_private.dp.neighbors import Neighbors
 
 DELTA = 1e-6
 COUNTS = [10, 50, 100]
@@ -84,11 +83,11 @@ def _tasks(
     how: dict[str, Any],
 ) -> Iterator[Task]:
     for source, size, epsilon, neighbors, entry in product(
-        data, sizes, epsilons, (ADD_REMOVE, REPLACE_ONE), entries
+        data, sizes, epsilons, (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE), entries
     ):
         name = key(source.name, size, entry, USER, neighbors, epsilon, DELTA)
         asked = {
-            "asked": Asked(source, size, epsilon, DELTA, neighbors),
+            "question": Question(source, size, epsilon, DELTA, neighbors),
             "counts": how["counts"],
             "seed": how["seed"],
         }
@@ -217,7 +216,7 @@ def _targets(found: Found) -> Table:
     asked = [
         (entry, relation)
         for entry in (DEFAULT, WITH_LIST)
-        for relation in (ADD_REMOVE, REPLACE_ONE)
+        for relation in (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE)
     ]
     lines: list[tuple[Cell, ...]] = []
     for shop, k in dict.fromkeys((shop, k) for shop, part, k, *_ in found if part == WHOLE):

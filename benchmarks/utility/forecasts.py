@@ -27,8 +27,9 @@ from benchmarks.frame.datasets import (
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.utility.measures import ADD_REMOVE, REPLACE_ONE, share_found
+from benchmarks.utility.measures import share_found
 from benchmarks.utility.resampled import drawn_units, items_of
+from fim_private.dp.neighbors import Neighbors
 from fim_private.mining.mine import mine
 from fim_private.planning.forecast import expected_found, with_list
 from fim_private.reading.transactions import Transactions
@@ -119,9 +120,9 @@ def _found(
 def _questions() -> Iterator[tuple[str, int, float, bool, str]]:
     """Yield sizes, k, ε, whether there is a list and the neighbours of each question."""
     for size, count, epsilon, listed in product(SIZES, COUNTS, EPSILONS, LISTED):
-        yield size, count, epsilon, listed, ADD_REMOVE
+        yield size, count, epsilon, listed, Neighbors.ADD_REMOVE
     for count, listed in product(COUNTS, LISTED):
-        yield "2", count, 1.0, listed, REPLACE_ONE
+        yield "2", count, 1.0, listed, Neighbors.REPLACE_ONE
 
 
 def _different_items(data: Transactions) -> float:
@@ -143,7 +144,7 @@ def sections(results: Results) -> Iterator[Section]:
     if not rows:
         yield NOTHING
         return
-    usual = [row for row in rows if row["neighbours"] == ADD_REMOVE]
+    usual = [row for row in rows if row["neighbours"] == Neighbors.ADD_REMOVE]
     known = [row for row in usual if row["data sets"] == KNOWN_GROUP]
     without_list = [row for row in usual if row["list"] == "no"]
     yield Section(

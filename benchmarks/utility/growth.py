@@ -23,10 +23,12 @@ from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
+from benchmarks.peers.question import Question
 from benchmarks.utility import tasks
-from benchmarks.utility.measures import ADD_REMOVE, Asked, below, least
+from benchmarks.utility.measures import below, least
 from benchmarks.utility.resampled import resampled
 from benchmarks.utility.tasks import RUNS, shipped
+from fim_private.dp.neighbors import Neighbors
 
 DATA = ("retail", COMPLETE_JOURNEY)
 ENTRIES = ("levelwise", "exponential", tasks.HISTOGRAM)
@@ -83,11 +85,11 @@ def _made(source: Source, what: str, factor: Fraction, seed: int) -> Source:
 
 def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, Any]:
     """Return how many baskets there are, their mean length, and the measures of each k."""
-    asked = Asked(source, SIZES, EPSILON, DELTA, ADD_REMOVE)
+    question = Question(source, SIZES, EPSILON, DELTA, Neighbors.ADD_REMOVE)
     if entry == tasks.HISTOGRAM:
-        rows = tasks.histogram(asked, COUNTS, trials, seed)
+        rows = tasks.histogram(question, COUNTS, trials, seed)
     else:
-        rows = (shipped if entry in RUNS else tasks.ours)(asked, entry, COUNTS, trials, seed)
+        rows = (shipped if entry in RUNS else tasks.ours)(question, entry, COUNTS, trials, seed)
     data = transactions(source)
     return {"baskets": data.baskets, "length": float(np.diff(data.offsets).mean()), "rows": rows}
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.frame.datasets import Source, corner_shop, shops, sources
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Table
-from benchmarks.utility.measures import ADD_REMOVE, REPLACE_ONE
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.mining.mine import Prepared, planned
 from fim_private.reading.labels import Item
@@ -62,7 +62,9 @@ def _tasks(
         (SUPPORTS, counts, measured_supports),
         (RULES, of_rules, measured_rules),
     ):
-        for source, neighbors, top in product(data, (ADD_REMOVE, REPLACE_ONE), numbers):
+        for source, neighbors, top in product(
+            data, (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE), numbers
+        ):
             asked = {"source": source, "neighbors": neighbors, "top": top}
             key = f"{looked_at}|{source.name}|{neighbors}|{top}"
             yield Task(key, measured, {**asked, **how})
@@ -274,7 +276,7 @@ def _clear_rules(answers: Mapping[tuple[str, ...], Any]) -> Table:
     names = dict.fromkeys(name for kind, name, _, _ in answers if kind == RULES)
     rows = []
     for name in names:
-        of_name = [answers.get((RULES, name, ADD_REMOVE, str(top))) for top in tops]
+        of_name = [answers.get((RULES, name, Neighbors.ADD_REMOVE, str(top))) for top in tops]
         rows.append((name, *(answer and answer["clear"] for answer in of_name)))
     return Table(("data set", *(f"k = {top}" for top in tops)), tuple(rows))
 

@@ -16,8 +16,8 @@ from benchmarks.frame.datasets import Source, corner_shop, shops, sources
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import top_supports
 from benchmarks.frame.tables import Table
-from benchmarks.utility.measures import ADD_REMOVE, REPLACE_ONE
 from fim_private.counting.source import LocalSource
+from fim_private.dp.neighbors import Neighbors
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import GivenItemsets, supports_of
@@ -59,7 +59,7 @@ def measured(
     data = read_transactions(source.path, **columns)
     least = _least_support(data, sizes, top)
     told = []
-    for epsilon, neighbors in product(EPSILONS, (ADD_REMOVE, REPLACE_ONE)):
+    for epsilon, neighbors in product(EPSILONS, (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE)):
         released, sure = 0, []
         for run in range(runs):
             release = fim.mine(

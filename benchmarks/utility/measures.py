@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, top_supports
 from benchmarks.utility import simulation
 from fim_private.counting import Effort, LocalSource
+from fim_private.dp.neighbors import Neighbors
 from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
 from fim_private.request.itemsets import GivenItemsets, supports_of
 
 ABSTAINED = simulation.ABSTAINED
 BASKET, USER = "basket", "user"
-ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 # False-negative rates that differ by no more are taken for equal.
 WITHIN = 0.005
 # A false-negative rate from here on is finding nothing.
@@ -32,24 +30,6 @@ _ROUNDING = 1e-9
 # noise of supports has its own, 2, and the cut of the histogram is chosen by the stream of another
 # seed.
 PICKS, _BOOTSTRAP = 1, 4
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What every entry of a study is asked for: itemsets of some sizes, ranked together, of a data
-    set, privately.
-    """
-
-    source: Source
-    sizes: tuple[int, ...]
-    epsilon: float
-    delta: float
-    neighbors: str
-
-    @property
-    def budget(self) -> tuple[Fraction, Fraction]:
-        """ε and δ, exactly as written."""
-        return Fraction(repr(self.epsilon)), Fraction(repr(self.delta))
 
 
 @dataclass(frozen=True)
@@ -183,7 +163,7 @@ class Row:
     k: int
     found: dict[str, Any]
     unit: str = BASKET
-    neighbors: str = ADD_REMOVE
+    neighbors: str = Neighbors.ADD_REMOVE
 
 
 def label(sizes: tuple[int, ...]) -> str:

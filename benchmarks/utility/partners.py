@@ -21,6 +21,7 @@ from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Ta
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
 from fim_private.counting import LocalSource
+from fim_private.dp.neighbors import Neighbors
 from fim_private.mining.mine import mine
 from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions
@@ -30,9 +31,13 @@ DELTA, TOP, GENERAL = 1e-6, 20, 100
 RANKS, RUNS = [5, 20, 60, 120], 10
 # An item is passed over if its last partner sought has fewer units than this.
 _ENOUGH = 10
-ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 # Budgets and relations, the most important first.
-SETTINGS = [(1.0, ADD_REMOVE), (0.5, ADD_REMOVE), (2.0, ADD_REMOVE), (1.0, REPLACE_ONE)]
+SETTINGS = [
+    (1.0, Neighbors.ADD_REMOVE),
+    (0.5, Neighbors.ADD_REMOVE),
+    (2.0, Neighbors.ADD_REMOVE),
+    (1.0, Neighbors.REPLACE_ONE),
+]
 WITH, WITH_LIST, GENERAL_PAIRS = "with the item", "with the item, list", "top 100 pairs"
 
 

@@ -39,13 +39,14 @@ from benchmarks.frame.study import (
 from benchmarks.frame.support_spectra import top_supports
 from benchmarks.frame.tables import Cell, Table
 from fim_private.counting.source import LocalSource, itemset_spectrum, list_itemsets
+from fim_private.dp.neighbors import Neighbors
 from fim_private.request.itemsets import GivenItemsets, supports_of
 
 Itemset = frozenset[str]
 SIZE, K, RUNS, PLANTS = 2, 50, 5, 20
 PLAIN, KNOWN, LISTED = "nothing", "the last release", "a product list"
 BUDGET: dict[str, Any] = {"size": SIZE, "epsilon": 1.0, "delta": 1e-6, "mechanism": "levelwise"}
-RELATIONS = ("add-remove", "replace-one")
+RELATIONS = (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE)
 PLANTED = (0.1, 0.25, 0.5)
 
 

@@ -24,18 +24,18 @@ from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Ta
 from benchmarks.frame.support_spectra import Levels, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.privbasis import privbasis_trials
+from benchmarks.peers.question import Question
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
     ABSTAINED,
-    ADD_REMOVE,
     PICKS,
-    Asked,
     Releases,
     below,
     measures,
 )
 from benchmarks.utility.tasks import as_releases, seed_of_picks
 from fim_private.counting import Effort, itemset_spectrum
+from fim_private.dp.neighbors import Neighbors
 from fim_private.spectrum import union
 
 # What their code has for these; it has pumsb-star and AOL as well.
@@ -97,18 +97,15 @@ def measured(
     source: Source, entry: str, count: int, epsilon: float, trials: int, seed: int
 ) -> dict[str, Any]:
     """Return the measures of one entry: those of `measures`, and those of `as_theirs`."""
-    asked = Asked(source, SIZES, epsilon, ENTRIES[entry], ADD_REMOVE)
+    question = Question(source, SIZES, epsilon, ENTRIES[entry], Neighbors.ADD_REMOVE)
     if entry == DEFAULT:
-        released, _ = tasks.simulated(asked, entry, count, trials, seed)
+        released, _ = tasks.simulated(question, entry, count, trials, seed)
     elif entry == LISTED:
         seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()
-        released = tasks.run(asked, entry, count, seeds)
+        released = tasks.run(question, entry, count, seeds)
     else:
-        budget = epsilon, ENTRIES[entry] or None
-        found = privbasis_trials(
-            source, SIZES, count, *budget, trials, seed_of_picks(seed), ADD_REMOVE
-        )
-        released = as_releases(found, count)
+        releases = privbasis_trials(question, count, trials, seed_of_picks(seed))
+        released = as_releases(releases, count)
     levels = highest(source, count)
     return {**measures(released, levels, count, seed), **as_theirs(released, levels, count)}
 

@@ -8,7 +8,7 @@ of `--supports`), levelwise its own share, the peers what their papers or librar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -19,11 +19,12 @@ from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_for, transactions
 from benchmarks.peers import weighted_gaussian
 from benchmarks.peers.best_cut import best_cuts
-from benchmarks.peers.item_matrix import Released, item_matrix
+from benchmarks.peers.item_matrix import item_matrix
 from benchmarks.peers.privbasis import privbasis_trials
+from benchmarks.peers.question import Question, Released
 from benchmarks.peers.stability_histogram import histogram_trials
 from benchmarks.utility import simulation
-from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, certain, label, measures
+from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, certain, label, measures
 from fim_private.counting import Effort
 from fim_private.counting.source import (
     UNKNOWN as NOT_LISTED,
@@ -77,30 +78,32 @@ _MAX_WORK = 10**14
 
 
 def shipped(
-    asked: Asked, entry: str, counts: list[int], trials: int, seed: int
+    question: Question, entry: str, counts: list[int], trials: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the measures of one of RUNS for each k. trials: of which MOST_RUNS at most are run."""
-    levels = levels_for(asked.source, asked.sizes)
+    levels = levels_for(question.source, question.sizes)
     seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()[:MOST_RUNS]
     return [
-        {"k": count, **measures(run(asked, entry, count, seeds), levels, count, seed)}
+        {"k": count, **measures(run(question, entry, count, seeds), levels, count, seed)}
         for count in counts
     ]
 
 
-def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
+def run(question: Question, entry: str, count: int, seeds: list[int]) -> Releases:
     """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in
     their place.
     """
-    data = _counted_once(asked.source)
-    (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], asked.budget
+    data = _counted_once(question.source)
+    (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], question.budget
     spec = registry.spec_named(mechanism)
-    universe: Universe = Catalogue(transactions(asked.source).vocabulary) if listed else NOT_LISTED
-    share = spec.supports_share(asked.neighbors) * has_supports
+    universe: Universe = (
+        Catalogue(transactions(question.source).vocabulary) if listed else NOT_LISTED
+    )
+    share = spec.supports_share(question.neighbors) * has_supports
     request = Request(
-        Target(asked.sizes, count, union=len(asked.sizes) > 1),
+        Target(question.sizes, count, union=len(question.sizes) > 1),
         PublicFacts(universe),
-        Promise(PrivacyBudget(epsilon, delta), asked.neighbors, asked.source.by_user),
+        Promise(PrivacyBudget(epsilon, delta), question.neighbors, question.source.by_user),
         spec,
         supports_share=share,
     )
@@ -121,19 +124,19 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
 
 
 def by_default(
-    asked: Asked, listed: bool, counts: list[int], trials: int, seed: int
+    question: Question, listed: bool, counts: list[int], trials: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the measures of the default mechanism for each k, and which that is. seed: of the
     first trial.
 
     listed: whether it is given the list of the items.
     """
-    source, sizes = asked.source, asked.sizes
+    source, sizes = question.source, question.sizes
     data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
     given: dict[str, Any] = {
-        "epsilon": asked.epsilon,
-        "delta": asked.delta,
-        "neighbors": asked.neighbors,
+        "epsilon": question.epsilon,
+        "delta": question.delta,
+        "neighbors": question.neighbors,
     }
     given |= {"supports": True, "size": label(sizes), "union": len(sizes) > 1}
     if listed:
@@ -198,32 +201,32 @@ CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 
 def ours(
-    asked: Asked, mechanism: str, counts: list[int], trials: int, seed: int
+    question: Question, mechanism: str, counts: list[int], trials: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the measures of one of our mechanisms for each k, simulated."""
-    levels = levels_for(asked.source, asked.sizes)
+    levels = levels_for(question.source, question.sizes)
     rows = []
     for count in counts:
-        released, exact = simulated(asked, mechanism, count, trials, seed)
+        released, exact = simulated(question, mechanism, count, trials, seed)
         rows.append({"k": count, **measures(released, levels, count, seed), **exact})
     return rows
 
 
 def simulated(
-    asked: Asked, mechanism: str, count: int, trials: int, seed: int
+    question: Question, mechanism: str, count: int, trials: int, seed: int
 ) -> tuple[Releases, dict[str, Any]]:
     """Return simulated releases of one of our mechanisms, and for a single itemset what is known
     exactly.
     """
-    plan = plan_of(_request(asked, mechanism, count))
-    found, exact = _picks(plan, levels_for(asked.source, asked.sizes), count, trials, seed)
+    plan = plan_of(_request(question, mechanism, count))
+    found, exact = _picks(plan, levels_for(question.source, question.sizes), count, trials, seed)
     rng = np.random.default_rng([seed, _SUPPORTS])
     noise = _noise(plan, (found != ABSTAINED).sum(axis=1), count, rng)
     return Releases(found, found + noise), exact
 
 
-def _request(asked: Asked, mechanism: str, count: int) -> Request:
-    items = transactions(asked.source).vocabulary
+def _request(question: Question, mechanism: str, count: int) -> Request:
+    items = transactions(question.source).vocabulary
     universe: Universe = UnknownUniverse()
     cap = None
     if mechanism in CATALOGUE:
@@ -231,14 +234,14 @@ def _request(asked: Asked, mechanism: str, count: int) -> Request:
     elif mechanism == "exponential, size only":
         universe = SizedUniverse(len(items))
     elif mechanism == "choosing":
-        longest = int(np.diff(transactions(asked.source).offsets).max())
+        longest = int(np.diff(transactions(question.source).offsets).max())
         cap = next(cap for cap in CAPS if cap >= longest)
     spec = registry.spec_named(mechanism.split(",")[0])
-    share, (epsilon, delta) = spec.supports_share(asked.neighbors), asked.budget
+    share, (epsilon, delta) = spec.supports_share(question.neighbors), question.budget
     return Request(
-        Target(asked.sizes, count, union=True, keep_all=True),
+        Target(question.sizes, count, union=True, keep_all=True),
         PublicFacts(universe, max_basket=cap),
-        Promise(PrivacyBudget(epsilon, delta), asked.neighbors),
+        Promise(PrivacyBudget(epsilon, delta), question.neighbors),
         spec,
         supports_share=share,
     )
@@ -341,23 +344,22 @@ UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)
 # Releases of the peers with supports.
 
 
-def histogram(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+def histogram(
+    question: Question, counts: list[int], trials: int, seed: int
+) -> list[dict[str, Any]]:
     """Return the measures of the stability histogram, every k with the cut of its own that suits
     the data best.
 
     The release does not depend on k otherwise: a cut that is the best of several k is released
     once, and the top k by noisy supports are the first of a larger k.
     """
-    where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
-    cuts = best_cuts(*where, counts, *budget, asked.neighbors)
+    cuts = best_cuts(question, counts)
     rows = []
     for kept in dict.fromkeys(cuts.values()):
-        part = [count for count in counts if cuts[count] == kept]
-        whole = histogram_trials(
-            *where, max(part), *budget, kept, trials, seed_of_picks(seed), asked.neighbors
-        )
-        found = _peer(asked, part, partial(_first, whole), seed)
-        rows += [{**row, **kept._asdict()} for row in found]
+        of_cut = [count for count in counts if cuts[count] == kept]
+        releases = histogram_trials(question, max(of_cut), kept, trials, seed_of_picks(seed))
+        measured = _peer(question, of_cut, partial(_first, releases), seed)
+        rows += [{**row, **kept._asdict()} for row in measured]
     return sorted(rows, key=lambda row: counts.index(row["k"]))
 
 
@@ -370,44 +372,41 @@ def seed_of_picks(seed: int) -> int:
 
 
 def _first(releases: list[Released], count: int) -> list[Released]:
-    return [Released(release.true[:count], release.noisy[:count]) for release in releases]
+    return [release.first(count) for release in releases]
 
 
-def weighted(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+def weighted(question: Question, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
     """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the
     data best.
     """
-    where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
     rows = []
     for count in counts:
-        kept = weighted_gaussian.best_cut(*where, count, *budget, asked.neighbors)
-        found = weighted_gaussian.weighted_trials(
-            *where, count, *budget, kept, trials, seed_of_picks(seed), asked.neighbors
+        kept = weighted_gaussian.best_cut(question, count)
+        releases = weighted_gaussian.weighted_trials(
+            question, count, kept, trials, seed_of_picks(seed)
         )
-        rows += [
-            {**row, **kept._asdict()} for row in _peer(asked, [count], partial(_first, found), seed)
-        ]
+        [row] = _peer(question, [count], partial(_first, releases), seed)
+        rows.append({**row, **kept._asdict()})
     return rows
 
 
 def privbasis(
-    asked: Asked, counts: list[int], trials: int, seed: int, *, pure: bool
+    question: Question, counts: list[int], trials: int, seed: int, *, pure: bool
 ) -> list[dict[str, Any]]:
     """Return the measures of PrivBasis; pure: at δ = 0."""
+    if pure:
+        question = replace(question, delta=0.0)
 
     def releases(count: int) -> list[Released]:
-        budget = asked.epsilon, None if pure else asked.delta
-        return privbasis_trials(
-            asked.source, asked.sizes, count, *budget, trials, seed_of_picks(seed), asked.neighbors
-        )
+        return privbasis_trials(question, count, trials, seed_of_picks(seed))
 
-    return _peer(asked, counts, releases, seed)
+    return _peer(question, counts, releases, seed)
 
 
 def _peer(
-    asked: Asked, counts: list[int], trials: Callable[[int], list[Released]], seed: int
+    question: Question, counts: list[int], trials: Callable[[int], list[Released]], seed: int
 ) -> list[dict[str, Any]]:
-    levels = levels_for(asked.source, asked.sizes)
+    levels = levels_for(question.source, question.sizes)
     return [{"k": k, **measures(as_releases(trials(k), k), levels, k, seed)} for k in counts]
 
 

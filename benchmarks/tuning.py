@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace_integer
 from fim_private.learning.linear import (
     LinearClassifier,
@@ -107,7 +108,7 @@ SPLIT, PARALLEL, RANDOM, BEST = "alphaSplit", "alphaSplit, parallel", "Random", 
 WAYS = (CONTROL, STABILITY, KEPT, SPLIT, PARALLEL, RANDOM, BEST)
 STOP = Fraction(1, 50)
 # The relation of the paper: how many rows there are, to train on and to validate with, is public.
-NEIGHBORS = "replace-one"
+NEIGHBORS = Neighbors.REPLACE_ONE
 # A validation score is rounded down to so many steps a row, before noise on it.
 _SCORE_STEPS = 1024
 

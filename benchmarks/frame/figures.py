@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.frame.published import Row, read_rows
+from fim_private.dp.neighbors import Neighbors
 
 Tables = Mapping[str, list[Row]]
 
@@ -150,9 +151,8 @@ def _paint_needs(figure: Any, tables: Tables) -> None:
     rows = [row for row in rows if row["data"] == rows[0]["data"]]
     exponents = [int(column.partition("^")[2]) for column in rows[0] if column.startswith("K = ")]
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
-    relations = ("replace-one", "add-remove")
     constant = ""
-    for panel, relation in zip(figure.subplots(1, 2, sharey=True), relations, strict=True):
+    for panel, relation in zip(figure.subplots(1, 2, sharey=True), Neighbors, strict=True):
         for row in rows:
             if row["neighbours"] in (relation, "both"):
                 name = row["mechanism"]

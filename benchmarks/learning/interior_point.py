@@ -17,13 +17,14 @@ from benchmarks.frame.bisection import least_lasting
 from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import rec_concave
+from fim_private.dp.neighbors import Neighbors
 from fim_private.learning.points import ExponentialInterior, MajorityPath
 
 # Ways to a point inside.
 
 EPSILON, DELTA, SUCCESS = 1.0, 1e-6, 0.95
 # The relation of RecConcave, which the others are held against.
-NEIGHBORS = "replace-one"
+NEIGHBORS = Neighbors.REPLACE_ONE
 # So many n after one another must succeed, for odd and even numbers of values are not alike.
 RUN = 6
 EXPONENTIAL, MAJORITY = "exponential", "MajorityPath"

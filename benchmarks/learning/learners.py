@@ -21,6 +21,7 @@ from benchmarks.frame.bisection import least_lasting
 from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import sanitizers
+from fim_private.dp.neighbors import Neighbors
 from fim_private.learning.concepts import learn_box
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
@@ -28,7 +29,7 @@ from fim_private.spectrum import SupportSpectrum
 # How many rows concepts need.
 
 # The relation of the paper, whose sizes they are held against.
-SUCCESS, NEIGHBORS = 0.95, "replace-one"
+SUCCESS, NEIGHBORS = 0.95, Neighbors.REPLACE_ONE
 
 
 def least(succeeds: Callable[[int], bool]) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.neighbors import Neighbors
 from fim_private.mechanisms import Distance
 from fim_private.mechanisms.noisy_max import laplace_tail
 
@@ -249,7 +250,7 @@ def _clears(epsilon: float, delta: float, margin: int) -> float:
     """Return the probability that the distance mechanism takes a leader of this margin, under
     replace-one.
     """
-    mechanism = Distance(epsilon, delta, "replace-one")
+    mechanism = Distance(epsilon, delta, Neighbors.REPLACE_ONE)
     clears = mechanism.threshold + mechanism.sensitivity - margin + 1
     return laplace_tail(clears, mechanism.scale)
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fim_private as fim
+from fim_private.dp.neighbors import Neighbors
 from fim_private.learning.points import quantiles
 from fim_private.mechanisms import Choosing
 from fim_private.spectrum import SupportSpectrum
@@ -25,7 +26,7 @@ Counts = NDArray[np.int64]
 # SanThresholds on data: so many bits of domain, so that a number for each point is at hand.
 BITS = 16
 # The relation of the paper, which ours are measured under as well.
-NEIGHBORS = "replace-one"
+NEIGHBORS = Neighbors.REPLACE_ONE
 
 
 def equal_points(n: int) -> Counts:

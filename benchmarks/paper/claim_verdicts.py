@@ -12,11 +12,14 @@ from benchmarks.frame.study import Results
 from benchmarks.frame.tables import Table, floored
 from benchmarks.paper import corollary1
 from benchmarks.paper import worked_examples as examples
-from benchmarks.utility.measures import ADD_REMOVE, BASKET, rows_of
+from benchmarks.utility.measures import BASKET, rows_of
+from fim_private.dp.neighbors import Neighbors
 from fim_private.mechanisms import LargeMargin
 
-REPLACE, REMOVE = RELATIONS = ("replace-one", "add-remove")
-RATES = {REPLACE: 0.5, REMOVE: 1.0}  # of the exponential mechanism at ε = 1
+RATES = {
+    Neighbors.REPLACE_ONE: 0.5,
+    Neighbors.ADD_REMOVE: 1.0,
+}  # of the exponential mechanism at ε = 1
 DELTA = 1e-6
 PROMISED, CLOSE = 0.9, 0.05  # by Corollary 2, with the η of pac_learning; relative, of a slope
 Row = tuple[str, str, str, str]
@@ -55,7 +58,7 @@ def _of(
     found: dict[str, Any],
     data: str,
     name: str,
-    relation: str = REPLACE,
+    relation: Neighbors = Neighbors.REPLACE_ONE,
     target: float = examples.SURE,
 ) -> Any:
     return found[f"{data}|{target}|{relation}|{name}"]
@@ -81,7 +84,7 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
     cases = [
         (_of(found, data, "exponential", relation), relation)
         for data in (one, two)
-        for relation in RELATIONS
+        for relation in Neighbors
     ]
     slopes = [
         _close(_slope(c["exponents"], c["units"]), math.log(10) / RATES[relation])
@@ -100,7 +103,7 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
         part,
     )
     tied, alone = (
-        [_of(found, data, "distance", relation) for relation in RELATIONS] for data in (two, one)
+        [_of(found, data, "distance", relation) for relation in Neighbors] for data in (two, one)
     )
     highest = max(case["success with most units"] for case in tied)
     fails = [
@@ -127,11 +130,11 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
     pure = [
         n is not None and n >= examples.pure_need(10**exponent, relation)
         for name in examples.PURE
-        for relation in RELATIONS
+        for relation in Neighbors
         for case in [_of(found, one, name, relation, examples.EVEN)]
         for exponent, n in zip(case["exponents"], case["units"], strict=True)
     ]
-    even = _of(found, one, "large-margin", REPLACE, examples.EVEN)["units"]
+    even = _of(found, one, "large-margin", Neighbors.REPLACE_ONE, examples.EVEN)["units"]
     yield (
         "2.2",
         "Proposition 1: without δ you pay for the universe",
@@ -272,11 +275,11 @@ def _growth(found: Results) -> Row:
             int(size) * math.log(10) / RATES[name],
         )
         for (size,), case in cases.items()
-        for name in RELATIONS
+        for name in Neighbors
     ]
     crossing = [
         next((case[n]["crossing"]["measured"] for case in cases.values()), math.nan)
-        for n in RELATIONS
+        for n in Neighbors
     ]
     return (
         "4.1",
@@ -317,13 +320,13 @@ def _expected(command: dict[str, Any], needed: dict[str, dict[str, int]]) -> boo
     if mechanism == "exponential" and "--universe-size" not in command["options"]:
         return bool(command["exit"] == 2 and command["answer"].startswith("Error"))
     kind = "named-exponential" if mechanism == "exponential" else mechanism
-    enough = command["planted"] >= needed.get(REPLACE, {}).get(kind, math.inf)
+    enough = command["planted"] >= needed.get(Neighbors.REPLACE_ONE, {}).get(kind, math.inf)
     wrong = ("another pair", "no named itemset") if enough else ("another pair",)
     return command["exit"] == 0 and command["answer"] not in wrong
 
 
 def _real(utility: Results) -> Row:
-    setting = BASKET, ADD_REMOVE, 1, DELTA, 1
+    setting = BASKET, Neighbors.ADD_REMOVE, 1, DELTA, 1
     rows = [
         row
         for row in rows_of(utility)

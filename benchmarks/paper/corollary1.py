@@ -21,6 +21,7 @@ from benchmarks.frame.study import Options, Results, Section, Study, Task, answe
 from benchmarks.frame.support_spectra import Levels, power_law
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks as tasks
+from fim_private.dp.neighbors import Neighbors
 
 EXPONENTS = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60]
 KNOWN = [6, 20, 60]  # where large margin is told the universe as well
@@ -132,16 +133,16 @@ def sections(results: Results) -> Iterator[Section]:
 def _needed(results: Results) -> Section:
     sizes = parts(results, "needs")
     first = next(iter(sizes.values()))
-    margin = first["replace-one"]["large-margin"]
+    margin = first[Neighbors.REPLACE_ONE]["large-margin"]
     rows = []
     for (size,), found in sizes.items():
-        for neighbors in tasks.NEIGHBORS:
+        for neighbors in Neighbors:
             growth = slope(found["exponents"], found[neighbors]["exponential"])
             rows.append(
                 (int(size), neighbors, growth, *_ends(found[neighbors]["exponential"]), margin)
             )
-    grows = [row for row in rows if row[1] == "replace-one"]
-    rates = {"replace-one": 0.5, "add-remove": 1.0}
+    grows = [row for row in rows if row[1] == Neighbors.REPLACE_ONE]
+    rates = {Neighbors.REPLACE_ONE: 0.5, Neighbors.ADD_REMOVE: 1.0}
     off = max(abs(row[2] / (row[0] * math.log(10) / rates[row[1]]) - 1) for row in rows)
     reading = (
         f"{'Confirmed' if off < 0.05 else 'NOT confirmed'} (section 3.3): the support that large "
@@ -184,13 +185,13 @@ def _errors(results: Results) -> Section:
             found["large-margin"],
             found["abstain"],
             told[0],
-            last["replace-one"],
-            last["add-remove"],
+            last[Neighbors.REPLACE_ONE],
+            last[Neighbors.ADD_REMOVE],
         )
         rows.append((name, int(size), found["maximum"], *cells))
     crowds = parts(results, "crowd").values()
     ends = [(c["rows"][0], c["rows"][-1], c["maximum"]) for c in crowds]
-    worst = max(last["replace-one"] for _, last, _ in ends)
+    worst = max(last[Neighbors.REPLACE_ONE] for _, last, _ in ends)
     flat = max(last["large-margin"] for _, last, _ in ends)
     reading = (
         "Mean error f_max − f(I) in units at ε = 1, δ = 1e-6, from exact distributions; abstaining "
@@ -223,7 +224,7 @@ def _crowds(results: Results) -> Table:
     found = {int(size): answer["rows"] for (size,), answer in parts(results, "crowd").items()}
     exponents = [row["exponent"] for row in found[min(found)]]
     for size, errors in found.items():
-        exponential = {row["exponent"]: row["replace-one"] for row in errors}
+        exponential = {row["exponent"]: row[Neighbors.REPLACE_ONE] for row in errors}
         margin = max(row["large-margin"] for row in errors)
         rows.append((size, *(exponential.get(exponent) for exponent in exponents), margin))
     columns = ("r", *(f"10^{exponent} items" for exponent in exponents), "large margin, at most")
@@ -235,10 +236,10 @@ def _crossings(results: Results) -> Section:
     crossings = [
         (name, int(size), neighbors, found["crossing"][neighbors])
         for (name, size), found in parts(results, "errors").items()
-        for neighbors in tasks.NEIGHBORS
+        for neighbors in Neighbors
     ]
     single = next(iter(parts(results, "needs").values()))
-    for neighbors in tasks.NEIGHBORS:
+    for neighbors in Neighbors:
         crossing = single[neighbors]["crossing"]
         rows.append(
             ("one itemset, at the support large margin needs", 1, neighbors, *crossing.values())
@@ -362,7 +363,7 @@ def _condition(results: Results) -> Section:
 def _unknown(results: Results) -> Section:
     rows = []
     for (name, size), found in parts(results, "vocabulary").items():
-        for neighbors in tasks.NEIGHBORS:
+        for neighbors in Neighbors:
             cells = [found[neighbors][kind] for kind in KINDS]
             rows.append((name, int(size), neighbors, *cells))
     said: dict[tuple[str, str], dict[int, str]] = {}
@@ -375,7 +376,7 @@ def _unknown(results: Results) -> Section:
         (name, f"`{options}`", *(answers.get(s) for s in supports))
         for (name, options), answers in said.items()
     ]
-    paid = [row for row in rows if row[0].startswith("strings") and row[2] == "replace-one"]
+    paid = [row for row in rows if row[0].startswith("strings") and row[2] == Neighbors.REPLACE_ONE]
     without = [
         o
         for o in dict.fromkeys(o for _, o in said)

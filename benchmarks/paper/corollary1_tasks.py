@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from benchmarks.frame.bisection import least
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_of, part, spectrum, transactions
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import (
     Exponential,
@@ -36,7 +37,6 @@ from fim_private.mechanisms import (
 )
 
 DELTA = 1e-6
-NEIGHBORS = REPLACE_ONE, ADD_REMOVE = "replace-one", "add-remove"
 CONFIDENCE = 0.95
 
 
@@ -50,14 +50,14 @@ def errors(
     """
     levels, items = _levels(about, size)
     maximum = levels[0][0]
-    large_margin = LargeMargin(epsilon, DELTA, REPLACE_ONE)
+    large_margin = LargeMargin(epsilon, DELTA, Neighbors.REPLACE_ONE)
     unknown = large_margin.distribution(spectrum(levels))
     rows = []
     for exponent in (e for e in exponents if 10**e >= items):
         candidates = math.comb(10**exponent, size)
         row: dict[str, Any] = {"exponent": exponent, "ln_candidates": math.log(candidates)}
         whole = spectrum(levels, candidates)
-        for neighbors in NEIGHBORS:
+        for neighbors in Neighbors:
             row[neighbors] = mean_error(
                 Exponential(epsilon, neighbors).distribution(whole), maximum
             )
@@ -72,7 +72,7 @@ def errors(
         "abstain": unknown.abstain,
         "rows": rows,
         "crossing": {
-            neighbors: crossing(levels, own, epsilon, neighbors) for neighbors in NEIGHBORS
+            neighbors: crossing(levels, own, epsilon, neighbors) for neighbors in Neighbors
         },
     }
 
@@ -145,7 +145,7 @@ def needs(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
     cross.
     """
     found: dict[str, Any] = {"exponents": exponents}
-    for neighbors in NEIGHBORS:
+    for neighbors in Neighbors:
         lead = needed("large-margin", epsilon, neighbors)
         rate = float(Exponential(epsilon, neighbors).rate)
         mechanism = Exponential(epsilon, neighbors)
@@ -187,7 +187,7 @@ def coverage(
         levels, units = levels_of(about, size, share, seed), part(about, share, seed).baskets
     else:
         levels, units = about, None
-    mechanism = LargeMargin(epsilon, delta, REPLACE_ONE)
+    mechanism = LargeMargin(epsilon, delta, Neighbors.REPLACE_ONE)
     whole = spectrum(levels)
     outcomes = mechanism.distribution(whole)
     maximum, itemsets = levels[0][0], sum(m for _, m in levels)
@@ -277,7 +277,9 @@ def condition(
             continue
         itemsets = sum(m for _, m in levels)
         for epsilon, delta in product(epsilons, deltas):
-            outcomes = LargeMargin(epsilon, delta, REPLACE_ONE).distribution(spectrum(levels))
+            outcomes = LargeMargin(epsilon, delta, Neighbors.REPLACE_ONE).distribution(
+                spectrum(levels)
+            )
             ratio = levels[0][0] * epsilon / math.log(itemsets / delta)
             # What the corollary's proof asks for: rank L has the margin, with η = δ in Theorem 3.
             margin = LargeMargin.thresholds(epsilon, delta, itemsets) + 21 / epsilon * math.log(
@@ -312,9 +314,11 @@ def crowd(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
         whole = spectrum(tuple(levels), candidates)
         row: dict[str, Any] = {"ln_candidates": math.log(candidates), "exponent": exponent}
         row |= {
-            n: mean_error(Exponential(epsilon, n).distribution(whole), farthest) for n in NEIGHBORS
+            n: mean_error(Exponential(epsilon, n).distribution(whole), farthest) for n in Neighbors
         }
-        unknown = LargeMargin(epsilon, DELTA, REPLACE_ONE).distribution(spectrum(tuple(levels)))
+        unknown = LargeMargin(epsilon, DELTA, Neighbors.REPLACE_ONE).distribution(
+            spectrum(tuple(levels))
+        )
         row["large-margin"] = mean_error(unknown, farthest)
         rows.append(row)
     return {"maximum": farthest, "rows": rows}
@@ -341,7 +345,7 @@ def needs_of_unlisted(name: str, size: int, epsilon: float) -> dict[str, dict[st
     return {
         n: {kind: needed(kind, epsilon, n) for kind in ours}
         | {"named-exponential": needed("named-exponential", epsilon, n, candidates)}
-        for n in NEIGHBORS
+        for n in Neighbors
     }
 
 
@@ -395,7 +399,7 @@ def _with_check_digit(digits: str) -> str:
 def _command(
     path: Path, mechanism: str, more: list[str], planted: set[str], seed: int
 ) -> dict[str, Any]:
-    options = ["--mechanism", mechanism, "--neighbors", REPLACE_ONE, *more]
+    options = ["--mechanism", mechanism, "--neighbors", Neighbors.REPLACE_ONE, *more]
     arguments = [str(path), "--format", "json", "--seed", str(seed), *options]
     alone = ["--top", "1", "--no-supports"]
     command = [sys.executable, "-m", "fim_private", "mine", *alone, *arguments]

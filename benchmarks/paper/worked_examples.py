@@ -39,7 +39,6 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.spectrum import Level, SupportSpectrum
 
 EPSILON, DELTA = 1.0, 1e-6
-REPLACE, _ = RELATIONS = (str(Neighbors.REPLACE_ONE), str(Neighbors.ADD_REMOVE))
 LEADERS = {"D = (1, …, 1)": 1, "D = (2, …, 2)": 2}  # how many items have support n
 MOST_UNITS = 1 << 10
 SURE, EVEN = 0.95, 0.5
@@ -102,7 +101,7 @@ def within(probability: float, bound: float) -> float:
 
 def changes(relation: str) -> int:
     """Return how many changes it takes to exchange one unit."""
-    return 1 if relation == REPLACE else 2
+    return 1 if relation == Neighbors.REPLACE_ONE else 2
 
 
 def pure_need(universe: int, relation: str) -> float:
@@ -143,7 +142,9 @@ def contest(name: str, ell: int) -> dict[str, Any]:
     # all but the ℓ are out of reach
     n = 10 * math.ceil(fm.LargeMargin.thresholds(EPSILON, DELTA, ell)) + lead
     chooser = (
-        mechanism(name, REPLACE, max_rank=LARGEST) if name in BLIND else mechanism(name, REPLACE)
+        mechanism(name, Neighbors.REPLACE_ONE, max_rank=LARGEST)
+        if name in BLIND
+        else mechanism(name, Neighbors.REPLACE_ONE)
     )
 
     def at(m: int) -> float:
@@ -184,21 +185,23 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     return sorted(done, key=lambda task: bool(task.arguments["name"] == KNOWN)), []
 
 
-def _relations(name: str) -> tuple[str, ...]:
+def _relations(name: str) -> tuple[Neighbors, ...]:
     # large margin's constants are the same for both
-    return (REPLACE,) if name in (MARGIN, KNOWN) else RELATIONS
+    return (Neighbors.REPLACE_ONE,) if name in (MARGIN, KNOWN) else tuple(Neighbors)
 
 
 def _needed(
     results: Results, data: str, relation: str, name: str, target: float = SURE
 ) -> list[int | None]:
-    of = relation if relation in _relations(name) else REPLACE
+    of = relation if relation in _relations(name) else Neighbors.REPLACE_ONE
     return list(results["answers"][f"{data}|{target}|{of}|{name}"]["units"])
 
 
 def _exponents(results: Results) -> list[int]:
     return list(
-        results["answers"][f"{next(iter(LEADERS))}|{SURE}|{REPLACE}|exponential"]["exponents"]
+        results["answers"][f"{next(iter(LEADERS))}|{SURE}|{Neighbors.REPLACE_ONE}|exponential"][
+            "exponents"
+        ]
     )
 
 
@@ -234,12 +237,16 @@ def _equation_one(results: Results) -> Section:
         ("data", "neighbours", "slope of exponential's n against ln K", "predicted: 1/rate"),
         tuple(fits),
     )
-    margins = [_needed(results, data, REPLACE, MARGIN)[0] for data in (one, two)]
-    known, exponential = (_needed(results, one, REPLACE, name) for name in (KNOWN, PURE[0]))
+    margins = [_needed(results, data, Neighbors.REPLACE_ONE, MARGIN)[0] for data in (one, two)]
+    known, exponential = (
+        _needed(results, one, Neighbors.REPLACE_ONE, name) for name in (KNOWN, PURE[0])
+    )
     dearer = [e for e, n in zip(exponents, exponential, strict=True) if n and n > (margins[0] or 0)]
     off = max(abs(slope / predicted - 1) for *_, slope, predicted in fits)
-    at = results["answers"][f"{two}|{SURE}|{REPLACE}|distance"]["success with most units"]
-    tight, limited = (_needed(results, one, REPLACE, name)[0] for name in BLIND[1:3])
+    at = results["answers"][f"{two}|{SURE}|{Neighbors.REPLACE_ONE}|distance"][
+        "success with most units"
+    ]
+    tight, limited = (_needed(results, one, Neighbors.REPLACE_ONE, name)[0] for name in BLIND[1:3])
     reading = (
         f"Section 2.2, equation (1). Of an unknown universe large margin needs {margins[0]} units "
         f"with one leader and {margins[1]} with two. With K known it is {known[0]} at K = "
@@ -257,7 +264,7 @@ def _equation_one(results: Results) -> Section:
 def _pure(results: Results) -> Section:
     exponents, one = _exponents(results), next(iter(LEADERS))
     rows: list[tuple[Cell, ...]] = []
-    for relation in RELATIONS:
+    for relation in Neighbors:
         rows.append(
             ("bound (b)", relation, *(math.ceil(pure_need(10**e, relation)) for e in exponents))
         )

@@ -16,6 +16,7 @@ import fim_private as fim
 from benchmarks.frame.support_spectra import top_supports
 from benchmarks.spark.generated_baskets import expected_support
 from fim_private.counting import Effort
+from fim_private.dp.neighbors import Neighbors
 from fim_private.reading.options import Reading
 from fim_private.request.scope import Scope
 from fim_private.run.engines import LOCAL as LOCAL_ENGINE
@@ -145,7 +146,7 @@ def counted(name: str, path: Path, baskets: int, folder: Path) -> dict[str, Any]
             engine=way.engine,
             top=RELEASED,
             supports=True,
-            neighbors="replace-one",
+            neighbors=Neighbors.REPLACE_ONE,
             seed=1,
         )
         found["release"] = time.perf_counter() - start

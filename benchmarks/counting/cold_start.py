@@ -22,7 +22,7 @@ def main() -> None:
     """Run the benchmark."""
     parser = OneLineParser("benchmarks.counting.cold_start", str(__doc__))
     parser.add_argument(
-        "files", nargs="*", type=Path, help=("more files to mine, in a form that needs no options")
+        "files", nargs="*", type=Path, help="more files to mine, in a form that needs no options"
     )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--output", type=Path, help="write the figures here as JSON")
@@ -31,7 +31,7 @@ def main() -> None:
     commands: list[tuple[str, list[str | Path]]] = [
         (
             "python -c 'import numpy, pyarrow.parquet'",
-            [sys.executable, "-c", ("import numpy, pyarrow.parquet")],
+            [sys.executable, "-c", "import numpy, pyarrow.parquet"],
         ),
         ("fim-private --help", [command, "--help"]),
     ]

@@ -188,13 +188,13 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = OneLineParser(MODULE, str(__doc__))
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help=DATA_HELP)
     parser.add_argument(
-        "--cache", type=Path, default=DEFAULT_OUTPUT, help=("folder of generated data")
+        "--cache", type=Path, default=DEFAULT_OUTPUT, help="folder of generated data"
     )
     parser.add_argument(
-        "--output", type=Path, help=("JSON to write; default: counting.json in the cache")
+        "--output", type=Path, help="JSON to write; default: counting.json in the cache"
     )
     parser.add_argument(
-        "--docs", type=Path, help=("folder of the page to write, of its figures and tables")
+        "--docs", type=Path, help="folder of the page to write, of its figures and tables"
     )
     parser.add_argument("--read", type=Path, help="run nothing: make figure and page of this JSON")
     parser.add_argument(
@@ -207,29 +207,29 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--runs", type=int, default=5, help="repetitions (default: %(default)s)")
     parser.add_argument(
-        "--timeout", type=float, default=60, help=("seconds for one count (default: %(default)s)")
+        "--timeout", type=float, default=60, help="seconds for one count (default: %(default)s)"
     )
     parser.add_argument(
         "--memory",
         type=float,
         default=12,
-        help=("GB of address space of one (default: %(default)s)"),
+        help="GB of address space of one (default: %(default)s)",
     )
     parser.add_argument(
-        "--top", type=int, default=1000, help=("most frequent itemsets (default: %(default)s)")
+        "--top", type=int, default=1000, help="most frequent itemsets (default: %(default)s)"
     )
     parser.add_argument(
-        "--sizes", type=numbers, default=[2, 3, 4], help=("items per itemset (default: 2,3,4)")
+        "--sizes", type=numbers, default=[2, 3, 4], help="items per itemset (default: 2,3,4)"
     )
     parser.add_argument("--modes", help=f"some of {','.join(MODES)}")
     parser.add_argument("--datasets", help="names with commas between them; default: all")
     parser.add_argument("--contestants", help="names with ; between them; default: all")
     parser.add_argument(
-        "--growth", type=numbers, help=("numbers of baskets (default: 100000,1000000)")
+        "--growth", type=numbers, help="numbers of baskets (default: 100000,1000000)"
     )
     parser.add_argument("--large", action="store_true", help=f"growth up to {LARGE:,} baskets")
     parser.add_argument(
-        "--quick", action="store_true", help=("one run on little data, to see that all works")
+        "--quick", action="store_true", help="one run on little data, to see that all works"
     )
     options = parser.parse_args(arguments)
     if options.runs < 1 or options.top < 1 or not options.timeout > 0 or not options.memory > 0:

@@ -202,7 +202,7 @@ class Study:
 
 
 NOTHING = Section(
-    "Nothing was measured", ("No data set was found; --quick makes one and measures that.")
+    "Nothing was measured", "No data set was found; --quick makes one and measures that."
 )
 
 
@@ -248,20 +248,20 @@ def _parse(study: Study) -> argparse.Namespace:
             f"{study.name}_quick.json)"
         ),
     )
-    parser.add_argument("--read", type=Path, help=("run nothing: make the tables of this JSON"))
+    parser.add_argument("--read", type=Path, help="run nothing: make the tables of this JSON")
     parser.add_argument(
-        "--seed", type=int, default=2014, help=("of all that is random (default: %(default)s)")
+        "--seed", type=int, default=2014, help="of all that is random (default: %(default)s)"
     )
     workers = study.workers or os.cpu_count() or 1
     told = "one a core" if study.workers is None else f"{workers}"
     parser.add_argument("--workers", type=int, default=workers, help=f"processes (default: {told})")
     parser.add_argument(
-        "--quick", action="store_true", help=("a small setting, to see that all works")
+        "--quick", action="store_true", help="a small setting, to see that all works"
     )
     parser.add_argument(
         "--only",
         type=lambda text: tuple(text.split(",")),
-        help=("names of data sets with commas between; default: all"),
+        help="names of data sets with commas between; default: all",
     )
     parser.add_argument("--fresh", action="store_true", help="do again what the same code has done")
     parser.add_argument(

@@ -41,7 +41,7 @@ def one_point(n: int) -> Counts:
 
 POINTS: dict[str, Callable[[int], Counts]] = {
     "nine equal points": equal_points,
-    ("one point and dust"): one_point,
+    "one point and dust": one_point,
 }
 
 

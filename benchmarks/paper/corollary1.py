@@ -211,7 +211,7 @@ def _errors(results: Results) -> Section:
         "f_max (units)",
         "large margin: error",
         "P(abstain)",
-        ("error, 10^6 items known"),
+        "error, 10^6 items known",
     )
     more = ("exponential, 10^60 items: error, replace-one", "add-remove")
     spectra = Table((*columns, *more), tuple(rows))
@@ -290,7 +290,7 @@ def _bound(results: Results) -> Section:
         if not points
         else "Confirmed"
         if not below
-        else (f"NOT confirmed in {len(below)} checks")
+        else f"NOT confirmed in {len(below)} checks"
     )
     draws = points[0].draws if points else 0
     reading = (
@@ -346,7 +346,7 @@ def _condition(results: Results) -> Section:
         if not rows
         else "Confirmed"
         if not broken
-        else (f"NOT confirmed in {broken} cases")
+        else f"NOT confirmed in {broken} cases"
     )
     reading = (
         f"{verdict}: Corollary 1 asks for f_max ≥ C log(L/δ)/(nε). Its proof gives C = "
@@ -400,7 +400,7 @@ def _unknown(results: Results) -> Section:
         "large margin",
         "tight margin",
         "limited-domain",
-        ("exponential, size of the universe only"),
+        "exponential, size of the universe only",
     )
     needs = Table(("vocabulary of items", "r", "neighbours", *names), tuple(rows))
     answers = Table(

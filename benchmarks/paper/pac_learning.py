@@ -26,7 +26,7 @@ from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, Mech
 EPSILONS, DELTA, ETA = (1.0, 0.5), 1e-6, 0.05
 REAL = {
     "mushroom": "conjunctions of up to 3 attributes",
-    "retail": ("thresholds on the basket's length"),
+    "retail": "thresholds on the basket's length",
 }
 ABOUT = {h.GENERATED: "conjunctions of up to 3 features", **REAL}
 MARGIN, EXPONENTIAL = "large-margin", "exponential"
@@ -292,7 +292,7 @@ def _shells(results: Results) -> Section:
         at = (
             "no t has margin enough"
             if last["t*"] is None
-            else (f"t* = {last['t*']:.3f} with {last['size']:,} in H(t*)")
+            else f"t* = {last['t*']:.3f} with {last['size']:,} in H(t*)"
         )
         parts.append(f"{name}, n = {last['rows']:,}: {at}")
     reading = (
@@ -393,7 +393,7 @@ def _sampler(results: Results) -> Section:
         "mechanism",
         "mean excess error",
         "exact",
-        ("difference in standard errors"),
+        "difference in standard errors",
     )
     return Section(
         "The sampler against the exact distribution", reading, tables=(Table(columns, tuple(rows)),)

@@ -221,10 +221,10 @@ def plan_section(results: Results) -> Section:
         "are more tasks, and each takes less."
     )
     columns = (
-        "baskets", "cores of all executors", "tasks that read", "passes", ("read of the source "
-                                                                          "(GB)"), "kept (GB)",
-        "shuffled (GB)", "memory of a task (MB)", "memory with parts of 16 MB (MB)", "core hours", "seconds",  # noqa: E501
-    )  # fmt: skip
+        *("baskets", "cores of all executors", "tasks that read", "passes"),
+        *("read of the source (GB)", "kept (GB)", "shuffled (GB)", "memory of a task (MB)"),
+        *("memory with parts of 16 MB (MB)", "core hours", "seconds"),
+    )
     return Section("Planned: up to 10^10 baskets", reading, tables=(Table(columns, tuple(rows)),))
 
 

@@ -137,7 +137,7 @@ def _seconds(results: Results) -> Section:
 
 def _versions(told: list[dict[str, str]]) -> str:
     return (
-        f"Spark {told[0]['pyspark']} on Java {told[0]['java']}." if told else ("Spark was not run.")
+        f"Spark {told[0]['pyspark']} on Java {told[0]['java']}." if told else "Spark was not run."
     )
 
 
@@ -185,7 +185,7 @@ def _break_even(results: Results) -> Section:
         "way",
         "seconds before the first basket",
         "microseconds a basket",
-        ("breaks even with the local kernel"),
+        "breaks even with the local kernel",
     )
     return Section("Break-even", reading, tables=(Table(columns, tuple(rows)),) if rows else ())
 
@@ -248,7 +248,7 @@ def _driver(results: Results) -> str:
     told = []
     for way, kind in (
         (LOCAL, "The local kernel's process"),
-        (CLUSTER, ("The driver's Python process in local-cluster")),
+        (CLUSTER, "The driver's Python process in local-cluster"),
     ):
         line = through_largest(
             {n: one["peaks"][DRIVER] for n, one in done(by_way(results).get(way, {})).items()}

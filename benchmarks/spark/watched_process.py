@@ -65,7 +65,7 @@ class _Totals:
         self.found[TASKS] += 1
         self.found[READ_KEPT] += metrics.get("Input Metrics", {}).get("Bytes Read", 0)
         self.found[SHUFFLED] += metrics.get("Shuffle Write Metrics", {}).get(
-            ("Shuffle Bytes Written"), 0
+            "Shuffle Bytes Written", 0
         )
         self.found[TO_DRIVER] += metrics.get("Result Size", 0)
         self.found[SPILLED] += metrics.get("Disk Bytes Spilled", 0)

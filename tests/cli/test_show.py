@@ -266,7 +266,7 @@ def test_a_figure_is_written_beside_the_table(ending: str, head: str, tmp_path: 
 def test_a_figure_and_the_output_are_two_files(output: str, shop: Path) -> None:
     done = run_in(shop, "show", "r.json", "--figure", "a.svg", "--output", output)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == ("Error: cannot write 'a.svg': it is --output; choose another --figure\n")
+    assert done.stderr == "Error: cannot write 'a.svg': it is --output; choose another --figure\n"
     assert not (shop / "a.svg").exists()
 
 

@@ -94,7 +94,7 @@ def test_which_periods_are_asked_for() -> None:
         (("2026-02-30", None, None, None), "not '2026-02-30'"),
         (("2026-12..2026-11", None, None, None), "ends before it begins"),
         (("week", None, None, None), r"period week needs periods too"),
-        (("2026", "2027", None, None), ("give one of period with a name")),
+        (("2026", "2027", None, None), "give one of period with a name"),
         ((None, None, "2026-01-01", None), "start and end go together"),
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
         (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),

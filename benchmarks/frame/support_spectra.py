@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.frame.datasets import Source
 from fim_private.counting import Effort, itemset_spectrum
+from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, union
@@ -29,6 +30,11 @@ def transactions(source: Source) -> Transactions:
     """
     columns: dict[str, Any] = dict(source.columns)
     return read_transactions(source.path, **columns)
+
+
+def items_of(data: Transactions) -> list[Item]:
+    """Return the labels of all items, by code."""
+    return [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
 
 
 @lru_cache(maxsize=2)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fim_private as fim
+from benchmarks.frame.bisection import least_between
 from fim_private.dp.neighbors import Neighbors
 from fim_private.learning.points import quantiles
 from fim_private.mechanisms import Choosing
@@ -289,12 +290,10 @@ def enough(
             shares[n] = RIGHT[question](way, shape, n, alpha, runs, seed)
         return shares[n] >= 0.95
 
-    low, high = -1, len(grid) - 1
-    found = grid[-1] if right(high) else None
-    while found is not None and high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if right(middle) else (middle, high)
-    while found is not None and not (right(high) and right(high + 1)):
-        high += 1
-    n = None if found is None else grid[min(high, len(grid) - 1)]
-    return {"n": n, "shares": {str(each): shares[each] for each in sorted(shares)}, "runs": runs}
+    least, last = None, len(grid) - 1
+    if right(last):
+        place = least_between(right, -1, last)
+        while not (right(place) and right(place + 1)):
+            place += 1
+        least = grid[min(place, last)]
+    return {"n": least, "shares": {str(n): shares[n] for n in sorted(shares)}, "runs": runs}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import sources
-from benchmarks.frame.support_spectra import transactions
+from benchmarks.frame.support_spectra import items_of, transactions
 from fim_private.mechanisms import LargeMargin, Mechanism
 from fim_private.spectrum import SupportSpectrum
 
@@ -128,7 +128,7 @@ def learnable(name: str, folder: str | None) -> Learnable:
         return Thresholds(lengths - has, 2 * has - 1)
     features = np.zeros((baskets.baskets, len(baskets.vocabulary)))
     features[row, baskets.items] = 1
-    labels = [baskets.vocabulary.label(code) for code in range(len(baskets.vocabulary))]
+    labels = items_of(baskets)
     positive, negative = (features[:, labels.index(item)] for item in CLASS_ITEMS)
     if (positive + negative != 1).any():
         raise ValueError(f"items {CLASS_ITEMS} are not the two classes of {name}")

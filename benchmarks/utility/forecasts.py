@@ -25,10 +25,10 @@ from benchmarks.frame.datasets import (
     sources,
 )
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
-from benchmarks.frame.support_spectra import transactions
+from benchmarks.frame.support_spectra import items_of, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility.measures import share_found
-from benchmarks.utility.resampled import drawn_units, items_of
+from benchmarks.utility.resampled import drawn_units
 from fim_private.dp.neighbors import Neighbors
 from fim_private.mining.mine import mine
 from fim_private.planning.forecast import expected_found, with_list

@@ -150,8 +150,6 @@ def _releases(
 ) -> Iterator[tuple[Release, Truth]]:
     """Yield releases of levelwise, with the true supports of all that they name."""
     options: dict[str, Any] = dict(source.columns)
-    if source.by_user:
-        options |= {"missing_user": "drop"}
     for search in range(searches):
         prepared = planned(
             source.path,

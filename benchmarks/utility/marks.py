@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from scipy.stats import binom
 
 import fim_private as fim
 from benchmarks.frame.datasets import Source, corner_shop, shops, sources
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
-from benchmarks.frame.support_spectra import top_supports
+from benchmarks.frame.support_spectra import top_supports, transactions
 from benchmarks.frame.tables import Table
 from fim_private.counting.source import LocalSource
 from fim_private.dp.neighbors import Neighbors
-from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import GivenItemsets, supports_of
 
@@ -55,8 +53,7 @@ def measured(
     source: Source, sizes: tuple[int, ...], top: int, runs: int, seed: int
 ) -> list[list[int]]:
     """Return how many itemsets are released, sure and right: of each ε and relation, a list."""
-    columns: dict[str, Any] = dict(source.columns)
-    data = read_transactions(source.path, **columns)
+    data = transactions(source)
     least = _least_support(data, sizes, top)
     told = []
     for epsilon, neighbors in product(EPSILONS, (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE)):

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.frame.datasets import Source, corner_shop, shops
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
-from benchmarks.frame.support_spectra import transactions
+from benchmarks.frame.support_spectra import items_of, transactions
 from benchmarks.frame.tables import Cell, Table
 from fim_private.counting import LocalSource
 from fim_private.dp.neighbors import Neighbors
@@ -99,13 +99,12 @@ def missed(
     partners = Partners.of(data, rank)
     least = max(partners.supports[TOP - 1], 1)
     units = LocalSource(data)
-    items = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
     asked: dict[str, Any] = {"size": 2, "epsilon": epsilon, "delta": DELTA, "supports": True}
     asked["neighbors"] = neighbors
     of_item: dict[str, Any] = {"top": TOP, "with_items": [partners.item]}
     ways: dict[str, dict[str, Any]] = {
         WITH: of_item,
-        WITH_LIST: of_item | {"catalogue": items},
+        WITH_LIST: of_item | {"catalogue": items_of(data)},
         GENERAL_PAIRS: {"top": GENERAL},
     }
     answer: dict[str, Any] = {"support": partners.supports[TOP - 1]}

@@ -36,7 +36,7 @@ from benchmarks.frame.study import (
     answers_of,
     main,
 )
-from benchmarks.frame.support_spectra import top_supports
+from benchmarks.frame.support_spectra import items_of, top_supports
 from benchmarks.frame.tables import Cell, Table
 from fim_private.counting.source import LocalSource, itemset_spectrum, list_itemsets
 from fim_private.dp.neighbors import Neighbors
@@ -154,7 +154,7 @@ def followed(data: list[Any], neighbors: str, k: int, runs: int, seed: int) -> l
             each = {
                 PLAIN: fim.mine(other, seed=next(seeds), **asked),
                 KNOWN: ours,
-                LISTED: fim.mine(other, catalogue=labels(other), seed=next(seeds), **asked),
+                LISTED: fim.mine(other, catalogue=items_of(other), seed=next(seeds), **asked),
             }
             row: dict[str, Any] = {
                 name: missed(release, tops[place], k) for name, release in each.items()
@@ -162,11 +162,6 @@ def followed(data: list[Any], neighbors: str, k: int, runs: int, seed: int) -> l
             found.append({"period": place, **row, **judged(last, ours, (one, other))})
             last = ours
     return found
-
-
-def labels(data: Any) -> list[Any]:
-    """Return the items of purchases."""
-    return [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
 
 
 def planted(path: Path, size: float, k: int, runs: int, seed: int) -> list[dict[str, Any]]:

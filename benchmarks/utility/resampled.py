@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,11 +47,6 @@ def _joined(
         offsets[drawn] - joined_offsets[:-1], lengths
     )
     return places, joined_offsets
-
-
-def items_of(data: Transactions) -> list[Any]:
-    """Return the labels of all items."""
-    return [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
 
 
 def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed: int) -> None:

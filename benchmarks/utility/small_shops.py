@@ -16,10 +16,10 @@ from typing import Any
 
 from benchmarks.frame.datasets import Source, corner_shop, sales, shops
 from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
-from benchmarks.frame.support_spectra import transactions
+from benchmarks.frame.support_spectra import items_of, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility.measures import share_found
-from benchmarks.utility.resampled import drawn_units, items_of
+from benchmarks.utility.resampled import drawn_units
 from fim_private.mining.mine import mine
 from fim_private.reading.transactions import Transactions
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
-from benchmarks.frame.support_spectra import Levels, levels_for, transactions
+from benchmarks.frame.support_spectra import Levels, items_of, levels_for, transactions
 from benchmarks.peers import weighted_gaussian
 from benchmarks.peers.best_cut import best_cuts
 from benchmarks.peers.item_matrix import item_matrix
@@ -140,7 +140,7 @@ def by_default(
     }
     given |= {"supports": True, "size": label(sizes), "union": len(sizes) > 1}
     if listed:
-        given["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
+        given["catalogue"] = items_of(data)
     rows = []
     for count in counts:
         true = np.full((trials, count), ABSTAINED, dtype=np.int64)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, machine, write_json, write_text
@@ -304,9 +304,10 @@ def run(
     if missing:
         print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
     output.parent.mkdir(parents=True, exist_ok=True)
-    versions = machine(PACKAGES)["versions"]
+    circumstances = machine(PACKAGES)
+    settings = (options.seed, circumstances["versions"])
     marks = {
-        t.key: mark(t.function, t.arguments, options.data, (options.seed, versions)) for t in tasks
+        task.key: mark(task.function, task.arguments, options.data, settings) for task in tasks
     }
     if not fresh and (done := finished(output, [*marks.items()])):
         print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
@@ -314,28 +315,23 @@ def run(
     remembered = output.with_suffix(".parts")  # what other code or options have left stays
     known = {} if fresh else recall(remembered)
     answers = {key: known[key, mark] for key, mark in marks.items() if (key, mark) in known}
-    left = [task for task in tasks if task.key not in answers]
+    resumed = len(answers)
     start = time.monotonic()
     try:
         with remembered.open("w" if fresh else "a", encoding="utf-8") as parts:
             parts.write("\n")  # a last line may be half written
-            doing = _answers(left if minutes > 0 else [], workers)
-            for key, answer in _progress(study, doing, len(tasks) - len(left), len(tasks)):
+            left = [task for task in tasks if task.key not in answers] if minutes > 0 else []
+            doing = _answers(left, workers)
+            for key, answer in _progress(study, doing, resumed, len(tasks)):
                 answers[key] = answer
-                parts.write(
-                    json.dumps([key, marks[key], answer], ensure_ascii=False, allow_nan=False)
-                    + "\n"
-                )
-                parts.flush()
+                _remember([key, marks[key], answer], parts)
                 if time.monotonic() - start > 60 * minutes:
                     doing.close()
                     break
     except KeyboardInterrupt:
         print(
-            (
-                f"interrupted after {len(answers)} of {len(tasks)} tasks; the same command goes on "
-                f"from there"
-            ),
+            f"interrupted after {len(answers)} of {len(tasks)} tasks; the same command goes on "
+            f"from there",
             file=sys.stderr,
         )
         raise SystemExit(130) from None
@@ -343,19 +339,25 @@ def run(
         "study": study.name,
         "question": study.question,
         "command": command_line(study.module, sys.argv[1:]),
-        **machine(PACKAGES),
+        **circumstances,
         "seed": options.seed,
         "quick": options.quick,
         "only": options.only,
         "mark": of_all([*marks.items()]),
         "seconds": round(time.monotonic() - start),
-        "resumed": len(tasks) - len(left),
+        "resumed": resumed,
         "missing": missing,
         "not_done": [key for key in keys if key not in answers],
         "answers": {key: answers[key] for key in keys if key in answers},
     }
     write_json(results, output)
     return results
+
+
+def _remember(entry: list[Any], parts: TextIO) -> None:
+    """Add a key, a mark and an answer to a file that `recall` reads."""
+    parts.write(json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n")
+    parts.flush()
 
 
 def _answers(tasks: list[Task], workers: int) -> Generator[tuple[str, Any], None, None]:

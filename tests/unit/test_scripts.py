@@ -66,6 +66,24 @@ def test_good_prose_passes() -> None:
         assert not [*lint_prose.findings("page.md", text)], text
 
 
+CODE = '''
+"""Whom it protects."""
+
+def opened(path):
+    """Return what is in place of a file."""
+    query = "case whom when 1 then 2"
+    raise DataError(f"{path} is the the file")
+
+def _checked(path):
+    """Return whom it is about."""
+'''
+
+
+def test_docstrings_of_public_names_and_messages_are_read() -> None:
+    found = {(each.line, each.rule) for each in lint_prose.findings("module.py", CODE)}
+    assert found == {(2, "banned: Whom"), (5, "banned: in place of"), (7, "doubled: the the")}
+
+
 # -------------------- what is published
 
 

@@ -47,8 +47,15 @@ PYTHON_ONLY = {*_PYTHON_ONLY.split()}
 NO_PARAMETER = {"items must be numbers or strings, not \0; convert them first"}
 
 
-def called(node: ast.AST) -> str:
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+@cache
+def calls() -> list[tuple[str, ast.Call]]:
+    """Every call of the package of a bare name, with that name."""
+    return [
+        (node.func.id, node)
+        for tree in sources().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
 
 
 def texts(node: ast.AST) -> Iterator[str]:
@@ -64,8 +71,7 @@ def options() -> dict[str, str]:
 
 
 def test_every_marked_name_is_an_option_or_for_python_only() -> None:
-    calls = (call for tree in sources().values() for call in ast.walk(tree))
-    marked = (call for call in calls if called(call) in NAMING and isinstance(call, ast.Call))
+    marked = (call for name, call in calls() if name in NAMING)
     named = {text for call in marked for argument in call.args for text in texts(argument)}
     assert {"max_rank", "items", "output", "figure"} <= named
     assert named - set(options()) == PYTHON_ONLY
@@ -86,14 +92,12 @@ def test_no_parameter_is_named_without_a_mark() -> None:
     anywhere = "|".join(name for name in names if "_" in name)
     unmarked = re.compile(rf"\A({'|'.join(names)})\b|\b({anywhere})\b")
     errors = re.compile(r"(Parameter|Data|WorkLimit|Output|Ledger|MissingExtra)Error")
-    calls = (call for tree in sources().values() for call in ast.walk(tree))
-    said = (messages(call) for call in calls if errors.fullmatch(called(call)))
+    said = (messages(call) for name, call in calls() if errors.fullmatch(name))
     assert {one for each in said for one in each if unmarked.search(one)} == NO_PARAMETER
 
 
-def messages(call: ast.AST) -> Iterator[str]:
+def messages(call: ast.Call) -> Iterator[str]:
     """The texts of a call's arguments, with \0 for what is put into them."""
-    assert isinstance(call, ast.Call)
     for argument in call.args:
         match argument:
             case ast.Constant(value=str(text)):

@@ -208,62 +208,52 @@ def sections(results: Results) -> list[Section]:
     return [_needs(results), _shapes(results), _a_dist(results)]
 
 
-def _asked(results: Results, bits: int, way: str) -> int | None:
-    found: dict[str, int] = answers_of(results, "asked").get((str(bits),), {})
-    return found.get(way)
+def _promised(results: Results, bits: int, way: str) -> int | None:
+    """Return what a way's theorem asks for; None where there is no such recursion."""
+    if not exists(way, bits):
+        return None
+    of_ways: dict[str, int] = answers_of(results, "asked").get((str(bits),), {})
+    return of_ways.get(way)
 
 
 def _needs(results: Results) -> Section:
     measured = worst(results)
     kinds = list(dict.fromkeys(bits for bits, _ in measured))
     rows = [(bits, *(measured.get((bits, way)) for way in WAYS)) for bits in kinds]
-    asked = [
-        (bits, *(_asked(results, bits, way) if exists(way, bits) else None for way in WAYS))
-        for bits in kinds
-    ]
-    least = {bits: min((n, way) for (b, way), n in measured.items() if b == bits) for bits in kinds}
-    best = "; ".join(f"{bits} bits: {way} ({n:,} values)" for bits, (n, way) in least.items())
-    recursive = [n for (_, way), n in measured.items() if way in RECURSIVE]
-    ahead = [f"{bits} bits" for bits, (_, way) in least.items() if way in RECURSIVE]
-    by_depth = {
-        (bits, depth): min(
-            n
-            for way, (each, _) in RECURSIVE.items()
-            if each == depth and (n := measured.get((bits, way)))
-        )
-        for bits in kinds
-        for depth in (1, 2)
-        if any(each == depth and (bits, way) in measured for way, (each, _) in RECURSIVE.items())
-    }
-    paid = [
-        f"{bits} bits"
-        for bits, depth in by_depth
-        if depth == 2 and by_depth[bits, 2] < by_depth[bits, 1]
-    ]
-    promised = [
-        n
-        for bits in kinds
-        for way in RECURSIVE
-        if exists(way, bits) and (n := _asked(results, bits, way))
-    ]
+    promised = [(bits, *(_promised(results, bits, way) for way in WAYS)) for bits in kinds]
+    best = {bits: min((n, way) for (b, way), n in measured.items() if b == bits) for bits in kinds}
+    fewest = "; ".join(f"{bits} bits: {way} ({n:,} values)" for bits, (n, way) in best.items())
+    of_recursions = [n for (_, way), n in measured.items() if way in RECURSIVE]
+    of_theorem = [n for bits in kinds for way in RECURSIVE if (n := _promised(results, bits, way))]
+    ahead = [f"{bits} bits" for bits, (_, way) in best.items() if way in RECURSIVE]
+    pays = [f"{bits} bits" for bits in kinds if _second_recursion_pays(measured, bits)]
     reading = (
         f"At ε = {EPSILON:g}, δ = {DELTA}, {NEIGHBORS}, on the worst of {len(SHAPES)} shapes of "
-        f"data in two places, which way needs the fewest values? {best}. RecConcave finds a point "
-        f"from {min(recursive):,} values on, where its theorem asks for {min(promised):,} or more. "
-        "That is with natural logarithms; with those of base 2 it is half as many again. It is the "
-        f"best {', '.join(ahead) or 'nowhere'}, and a second recursion pays "
-        f"{', '.join(paid) or 'nowhere'} here. The number that MajorityPath's theorem asks for is "
-        "enough for any data at all."
+        f"data in two places, which way needs the fewest values? {fewest}. RecConcave finds a "
+        f"point from {min(of_recursions):,} values on, where its theorem asks for "
+        f"{min(of_theorem):,} or more. That is with natural logarithms; with those of base 2 it is "
+        f"half as many again. It is the best {', '.join(ahead) or 'nowhere'}, and a second "
+        f"recursion pays {', '.join(pays) or 'nowhere'} here. The number that MajorityPath's "
+        "theorem asks for is enough for any data at all."
     )
-    columns = ("bits", *WAYS)
     return Section(
         "Values needed to find a point inside in 95 % of runs",
         reading,
         (
-            Table(columns, tuple(rows)),
-            Table(("bits, what theorems ask for", *WAYS), tuple(asked)),
+            Table(("bits", *WAYS), tuple(rows)),
+            Table(("bits, what theorems ask for", *WAYS), tuple(promised)),
         ),
     )
+
+
+def _second_recursion_pays(measured: dict[tuple[int, str], int], bits: int) -> bool:
+    """Whether RecConcave needs fewer values with two recursions than with one."""
+    fewest = {}
+    for depth in (1, 2):
+        of_depth = [way for way, (levels, _) in RECURSIVE.items() if levels == depth]
+        needed = [n for way in of_depth if (n := measured.get((bits, way)))]
+        fewest[depth] = min(needed, default=math.inf)
+    return fewest[2] < fewest[1] < math.inf
 
 
 def _shapes(results: Results) -> Section:

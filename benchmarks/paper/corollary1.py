@@ -285,13 +285,7 @@ def _bound(results: Results) -> Section:
             )
     met = sum(any(row["rank"] is not None for row in case["rows"]) for case in cases.values())
     open_ = sum(p.exact < 0.9999 for p in points)
-    verdict = (
-        "Not tested"
-        if not points
-        else "Confirmed"
-        if not below
-        else f"NOT confirmed in {len(below)} checks"
-    )
+    verdict = _verdict(len(points), len(below), "checks")
     draws = points[0].draws if points else 0
     reading = (
         f"{verdict} (Theorem 3): wherever the paper's margin condition c(ℓ*+1) < c(1) − (21/ε) "
@@ -312,6 +306,12 @@ def _bound(results: Results) -> Section:
         "promised",
     )
     return Section("The bound of Theorem 3", reading, (Table(columns, tuple(rows)),))
+
+
+def _verdict(tested: int, failed: int, what: str) -> str:
+    if not tested:
+        return "Not tested"
+    return f"NOT confirmed in {failed} {what}" if failed else "Confirmed"
 
 
 def _constants(results: Results) -> Section:
@@ -341,13 +341,7 @@ def _condition(results: Results) -> Section:
     least = [row["ratio"] for row in rows if row["abstain"] <= row["delta"]]
     proved = [row["enough"] for row in rows]
     broken = sum(row["ratio"] > row["enough"] and row["abstain"] > row["delta"] for row in rows)
-    verdict = (
-        "Not tested"
-        if not rows
-        else "Confirmed"
-        if not broken
-        else f"NOT confirmed in {broken} cases"
-    )
+    verdict = _verdict(len(rows), broken, "cases")
     reading = (
         f"{verdict}: Corollary 1 asks for f_max ≥ C log(L/δ)/(nε). Its proof gives C = "
         f"{min(proved):.0f} to {max(proved):.0f} for the L, ε and δ here. Above that, abstaining "

@@ -410,11 +410,7 @@ def _command(
         itemsets = json.loads(done.stdout)["itemsets"]
         found = itemsets[0]["items"] if itemsets else None
         named = {str(item) for item in found} if found else set()
-        answer = (
-            "the planted pair"
-            if named == planted
-            else "no named itemset"
-            if not named
-            else "another pair"
-        )
+        answer = "another pair" if named else "no named itemset"
+        if named == planted:
+            answer = "the planted pair"
     return {"options": " ".join(options), "exit": done.returncode, "answer": answer}

@@ -206,14 +206,9 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
         done += [
             Task(f"learning|{name}|{rows}", learning, {**several, "rows": rows}) for rows in grid
         ]
-        # Half a million scores take seconds a draw.
-        draws = (
-            {10**6: 5}
-            if name == "mushroom"
-            else {None: 50}
-            if options.quick
-            else {None: 300, 10_000: 100}
-        )
+        draws: dict[int | None, int] = {None: 50} if options.quick else {None: 300, 10_000: 100}
+        if name == "mushroom":  # half a million scores take seconds a draw
+            draws = {10**6: 5}
         done += [
             Task(f"select|{name}|{k}", sampled, {**seeded, "size": k, "draws": v})
             for k, v in draws.items()
@@ -243,13 +238,7 @@ def _growth(results: Results) -> Section:
                 for s, *e in zip(sizes, found["difference"], errors[EXPONENTIAL], strict=True)
                 if _lower(*e)
             ]
-            where = (
-                "nowhere here"
-                if not ahead
-                else f"from 10^{ahead[0]:.0f} on"
-                if ahead[0] > sizes[0]
-                else "always"
-            )
+            where = _where_ahead(ahead, sizes[0])
             won.append(f"On {name} at ε = {epsilon} (n = {found['rows']:,}): {where}")
             flat.append(max(errors[MARGIN]) - min(errors[MARGIN]))
             columns = (
@@ -272,6 +261,13 @@ def _growth(results: Results) -> Section:
         "do not feel |H|."
     )
     return Section("Excess error as the class grows", reading, tuple(tables))
+
+
+def _where_ahead(sizes: list[float], smallest: float) -> str:
+    """Say at which of the sizes that were tried, as powers of ten, large margin is ahead."""
+    if not sizes:
+        return "nowhere here"
+    return f"from 10^{sizes[0]:.0f} on" if sizes[0] > smallest else "always"
 
 
 def _shells(results: Results) -> Section:

@@ -119,7 +119,21 @@ def test_a_long_condition_is_read_as_a_short_one_is() -> None:
     assert passing(condition, column, "it").to_pylist() == [False, True, None, False]
 
 
-@given(st.text("ab'\"()<>=!,.1e-+ \n", max_size=30) | st.text(max_size=20))
+def with_a_change(text: str, place: int, sign: str) -> str:
+    return text[:place] + sign + text[place + 1 :]
+
+
+# Of all texts hardly any is a condition; of conditions with one letter changed, many.
+CHANGED = st.builds(
+    with_a_change,
+    conditions(NAMES, LITERALS).map(str),
+    st.integers(0, 20),
+    st.sampled_from(["", *"ab1 '\"(),=<!.-"]),
+)
+
+
+@example("a<>1 or b is null")
+@given(CHANGED | st.text("ab'\"()<>=!,.1e-+ \n", max_size=30) | st.text(max_size=20))
 def test_any_text_is_a_condition_or_one_line(text: str) -> None:
     try:
         read = where_of(text)

@@ -139,5 +139,5 @@ def test_a_histogram_s_stability_is_reached(units: int, held: int) -> None:
             of_validation = max(of_validation, *moved)
     # The bound, less what one value is of all.
     of_one = Fraction(4, units**2)
-    bounds = [learners.stability(*n, bins=2) for n in ((units, math.inf), (math.inf, held))]
+    bounds = [learners.stability(n, m, bins=2) for n, m in ((units, math.inf), (math.inf, held))]
     assert bounds == pytest.approx([float(of_training + of_one), float(of_validation)])

@@ -165,6 +165,7 @@ def test_choosing_over_capped_baskets_abstains_on_nothing() -> None:
 # -------------------- choices in Gaussian privacy (docs/privacy.md, Theorem 33)
 
 Sequences = dict[tuple[int, ...], float]
+LOSSES = (0, 0.1, 0.3, 0.6, 1, 1.5, 2.5)  # the ε at which δ are compared
 
 
 def picked(supports: tuple[int, ...], count: int, epsilon: float) -> Sequences:
@@ -196,12 +197,11 @@ def most_excess(mu_squared: Callable[[Fraction, int], Fraction]) -> float:
     ):
         whole = picked(supports, count, epsilon)
         mu = root_above(mu_squared(Fraction(epsilon), count))
+        allowed = {at: float(gdp_delta_upper(Fraction(at), mu)) for at in LOSSES}
         for more in product((0, 1), repeat=len(supports)):
             beside = picked(tuple(map(add, supports, more)), count, epsilon)
-            for at in (0, 0.1, 0.3, 0.6, 1, 1.5, 2.5):
-                allowed = float(gdp_delta_upper(Fraction(at), mu))
-                for pair in ((whole, beside), (beside, whole)):
-                    worst = max(worst, excess(*pair, at) / allowed)
+            for at, pair in product(LOSSES, ((whole, beside), (beside, whole))):
+                worst = max(worst, excess(*pair, at) / allowed[at])
     return worst
 
 

@@ -140,8 +140,8 @@ def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
         raise damaged_line(
-            f"{name} has a byte that no text has (NUL): it is damaged, or say its "
-            f"{parameter('encoding')}, such as utf-16"
+            f"{name} has a NUL byte, as UTF-16 does: name its {parameter('encoding')}, such as "
+            f"utf-16; if it is UTF-8, it is damaged"
         )
     return block
 
@@ -219,8 +219,8 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
         is_named = options.split is not None
     if not is_named:
         raise ParameterError(
-            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
-            f"and no {parameter('items')}"
+            f"a text with one row per item needs both {parameter('basket')} and "
+            f"{parameter('item')}, and no {parameter('items')}"
         )
     return read_arrow(text_table(file, options, form), options)
 
@@ -360,7 +360,8 @@ class _Table:
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise DataError if a column that was named is missing, or there several times.
 
-        The names are not listed: without a header line they would be somebody's purchases.
+        Names of another encoding are said to be that. The names are not listed: without a header
+        line they would be somebody's purchases.
         """
         advice = ": without a line of names its columns are called 1, 2, and so on"
         if self.named:
@@ -372,6 +373,7 @@ class _Table:
         for name in columns:
             count = self.names.count(name)
             if count != 1:
+                _without_nul(self.text.name, self.first_line.encode())
                 problem = "has more than one" if count else "has no"
                 raise DataError(f"{self.text.name} {problem} column {name!r}{advice}")
 

@@ -103,6 +103,8 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
     refused(path, "is not UTF-8 text", "encoding", "cp1252")
     refused(written(tmp_path, "b.csv", "order_id,product\n1,thé\n", "cp1252"), "UTF-8", **LONG)
     refused(written(tmp_path, "c.csv", b"\x81\x81"), "is not CP1252 text", encoding="cp1252")
+    no_mark = "order_id,product\n1,tea\n".encode("utf-16-le")
+    refused(written(tmp_path, "e.csv", no_mark), "has a NUL byte, as UTF-16 does", **LONG)
     odd = written(tmp_path, "d.csv", "milk\n".encode("utf-16") + b"\0")
     refused(odd, "is not UTF-16 text")
 

@@ -323,9 +323,9 @@ def _toml(name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError:
-        raise DataError(f"{shown(name)} is no TOML: it is not UTF-8 text") from None
+        raise DataError(f"{shown(name)} is not TOML: it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:  # such as a list in thousands of lists
-        raise DataError(f"{shown(name)} is no TOML: {' '.join(str(error).split())}") from None
+        raise DataError(f"{shown(name)} is not TOML: {' '.join(str(error).split())}") from None
 
 
 def _keys(file: str, table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[_Key]:

@@ -849,7 +849,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(path: Path) -> None:
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
         ({"ledger": None}, "dataset goes with ledger"),
-        ({"ledger": "sales.ledger"}, "ledger must be one that fim.Ledger opened"),
+        ({"ledger": "sales.ledger"}, "ledger must be a fim.Ledger, such as"),
         ({"user": "customer"}, "user"),  # lists have no columns
     ],
 )

@@ -85,7 +85,7 @@ class Period:
             period = period_at(kind, day)
             if period.first < self.first or period.last > self.last:
                 raise ParameterError(
-                    f"{parameter('periods')} {self.name} is no number of whole {period.kind}s: "
+                    f"{parameter('periods')} {self.name} is not a number of whole {period.kind}s: "
                     f"{period.name} is cut; name its ends as {period.kind}s"
                 )
             yield period

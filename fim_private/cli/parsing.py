@@ -217,8 +217,8 @@ def _check_variables(context: Context) -> None:
             continue
         if name not in known:
             raise ParameterError(
-                f"the environment variable {name!r} is no option of {context.command_path}; unset "
-                f"it"
+                f"the environment variable {name!r} is not an option of {context.command_path}; "
+                f"unset it"
             )
         if is_typed_only(known[name]):
             raise ParameterError(
@@ -297,7 +297,7 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
         ]
         if not takers:
             raise ParameterError(
-                f"{key.place} is no option; fim-private COMMAND --help lists what there is"
+                f"{key.place} is not an option; fim-private COMMAND --help lists what there is"
             )
         for command, option in takers:
             if not key.table and command is not ctx.command:

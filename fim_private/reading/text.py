@@ -679,7 +679,7 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     name, dialect = file.name, options.dialect
     if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
         raise ParameterError(
-            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
+            f"{parameter('input_format')} {dialect.form} is not a form of {name}: its lines are "
             f"objects with one item, or with a list of items ({parameter('items')})"
         )
     lines = blocks(file, dialect.encoding)
@@ -741,7 +741,7 @@ def _objects(block: bytes, name: str) -> list[_Object]:
         objects = [None]
     if not all(isinstance(fields, dict) for fields in objects):
         raise DataError(
-            f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
+            f"{name} has a line that is not a JSON object; write one object a line, or save as CSV"
         )
     return objects
 
@@ -768,7 +768,7 @@ def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
         return pa.array(values, field.type)
     except UnicodeEncodeError:  # half of a pair of surrogates
         raise DataError(
-            f"{name} has an escape that is no character; check how it was written"
+            f"{name} has an escape that is not a character; check how it was written"
         ) from None
 
 

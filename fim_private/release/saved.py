@@ -89,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
     except FileNotFoundError:
         raise DataError(f"{name!r} does not exist; check the path") from None
     except OSError as error:
-        reason = error.strerror or "it is no Parquet file"
+        reason = error.strerror or "it is not a Parquet file"
         raise DataError(f"{name!r} cannot be read: {reason}") from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError):
         raise DataError(

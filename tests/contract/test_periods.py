@@ -99,7 +99,7 @@ def test_which_periods_are_asked_for() -> None:
         ((None, None, datetime(2026, 1, 1), "2026-02"), "start must be .*, not '2026-01-01 00:00"),
         ((None, None, "2026-01-01", "2026-02-30"), "end must be a period .*, not '2026-02-30'"),
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
-        (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),
+        (("month", "2026-W40..2026-W46", None, None), "is not a number of whole months"),
         (("month", "2026-W40..2026-W46", None, None, "month of weeks"), "name its ends as months$"),
         (("day", "2020..2026", None, None), "at most 1,000 periods"),
         ((None, 7, None, None), "periods must be names"),
@@ -159,7 +159,7 @@ NO_TIME = "column 't' of .* has rows without a time"
 @pytest.mark.parametrize(
     ("times", "says"),
     [
-        (["16/11/2026"], "'t' of .* holds a text that is no time; write times as 2026-11-16"),
+        (["16/11/2026"], "'t' of .* holds a text that is not a time; write times as 2026-11-16"),
         ([20261116], "column 't' of .* has type int64, which holds no times"),
         (["2026-11-16", None], f"{NO_TIME}; missing_time drop leaves them out"),
         (pa.array(["2026-11-16", None]).dictionary_encode(), NO_TIME),

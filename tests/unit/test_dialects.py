@@ -225,7 +225,7 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     refused(tmp_path / "loop", "cannot be read: too many levels of symbolic links; see to that")
     refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
-    refused("/dev/zero", "is no regular file")
+    refused("/dev/zero", "is not a regular file")
     monkeypatch.setenv("HOME", str(tmp_path))
     written(tmp_path, "home.dat", "milk bread\nmilk\n")
     assert baskets("~/home.dat") == TWO
@@ -280,7 +280,7 @@ def test_pipes_that_are_refused(tmp_path: Path) -> None:
         refused(piped(content), part)
     # It may wait for ever for who writes it.
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "is no regular file; send it to standard input and name it -")
+    refused(tmp_path / "pipe", "is not a regular file; send it to standard input and name it -")
 
 
 WORDS = "WAHR FALSCH, ja nein, Yes No, TRUE false, VRAI FAUX, T F, 3 0, 0.5 0.0, 2e3 0e3, 10 NA"

@@ -150,11 +150,11 @@ class Group(TyperGroup):
 
 
 def key_of(option: Parameter) -> str:
-    """Return what a parameter is called in a file of options: an option without its dashes, FILE as
-    file.
+    """Return what a parameter is called in a file of options: an option without its dashes, FILE
+    and FILE... as file.
     """
     if option.param_type_name == "argument":
-        return str(option.human_readable_name).lower()
+        return str(option.human_readable_name).lower().removesuffix("...")
     return str(max(option.opts, key=len)).removeprefix("--").replace("-", "_")
 
 
@@ -360,7 +360,7 @@ def _as_typed(key: _Key, option: Parameter) -> str | list[str]:
         types, kind = {bool}, "true or false"
     elif option.type.name in ("whole", "number"):
         types, kind = {int, float}, "a number"
-    is_multiple = getattr(option, "multiple", False)
+    is_multiple = getattr(option, "multiple", False) or option.nargs == -1
     elements = [key.value]
     if is_multiple and isinstance(key.value, list):
         elements = key.value

@@ -83,6 +83,16 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     assert refused(run(shop, "mine", "long.csv", "--config", "h.toml")) == said
 
 
+def test_files_of_a_report_are_a_list_too(shop: Path) -> None:
+    for name in ("a.json", "b.json"):
+        fim.mine(shop / "baskets.dat", seed=1).save(shop / name)
+    for files in ("'a.json'", "['a.json', 'b.json']"):
+        (shop / "f.toml").write_text(f"[report]\nfile = {files}\noutput = 'page.html'\n")
+        assert run(shop, "report", "--config", "f.toml").stderr == "wrote page.html\n"
+    done = run(shop, "report", FIM_PRIVATE_REPORT_FILE="a.json b.json")
+    assert done.stderr == "wrote a.html\n"
+
+
 @pytest.mark.full
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
     (shop / "all.toml").write_text("epsilon=0.5\ndelta=1e-7\nquiet=true\nneighbors='replace-one'\n")

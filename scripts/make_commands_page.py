@@ -52,7 +52,8 @@ fim-private plan --config sales.toml --epsilon 1
 ```
 
 - Typed options win. Then come the environment, the table of the command, the keys above all tables, and the default.
-  You cannot type away a flag that a file sets, unless the flag has a `--no-` form. Set its variable to false instead.
+  You cannot type away a flag that a file sets, unless it has an opposite, such as `--no-supports`. Set its variable to
+  false instead.
 - Paths in a file are relative to the folder in which you run the command, as typed paths are, not to the file.
 - An unknown table or key is an error. So is an option that a table has twice (once with dashes, once with
   underscores), a value of the wrong type, or a file that is not TOML. Tables of other commands are checked, too.

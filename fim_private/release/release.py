@@ -369,7 +369,7 @@ class Release(Published):
         """What an itemset was sought as, such as "among the 50 most frequent"."""
         most = "the most frequent" if self.top == 1 else f"among the {self.top:,} most frequent"
         if len(self.sizes) > 1 and not self.union:
-            most += " of its size"
+            most += " of the same size"
         return most + self.scope.with_in_words
 
     @property

@@ -1152,7 +1152,7 @@ def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) ->
         (charge("0.5", 1e-6), "enough for 4 more like the last."),
         (charge("0.001", "0.000003"), "enough for 2 more like the last."),
         (charge(1, 1e-6), "enough for 1 more like the last."),
-        (charge(1, 1e-6), "enough for 0 more like the last."),
+        (charge(1, 1e-6), "not enough for another like the last."),
     ):
         ledger.charge(cost)
         assert said() == {f"The rest is {words}"}

@@ -224,7 +224,7 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refused("a\0b.csv", "NUL")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     refused(tmp_path / "loop", "cannot be read: too many levels of symbolic links; see to that")
-    refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
+    refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "is not a folder")
     refused("/dev/zero", "is not a regular file")
     monkeypatch.setenv("HOME", str(tmp_path))
     written(tmp_path, "home.dat", "milk bread\nmilk\n")

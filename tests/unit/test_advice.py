@@ -144,8 +144,8 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
             {"mechanism": "large-margin"},
             1_500,
             'fim.mine(..., mechanism="auto", top=1, supports=False, epsilon=2). An itemset then '
-            "comes out, with 95 % probability, once 29 baskets have it (1.9 % of all), not 438. The "
-            "promise is weaker: a factor of e^2, not e^1.",
+            "comes out, with 95 % probability, once 29 baskets have it (1.9 % of all), not 438. "
+            "The promise is weaker: a factor of e^2, not e^1.",
         ),
         (
             {"mechanism": "large-margin", "neighbors": "add-remove"},

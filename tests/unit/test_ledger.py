@@ -731,7 +731,7 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: None, "there is none; create it with `fim-private budget create`"),
     "empty": (lambda path: path.touch(), "is empty, as where a ledger's creation was cut off"),
     "text": (lambda path: path.write_text("hello\n" * 1000), "damaged, or no ledger"),
-    "database": (lambda path: edited(path, "CREATE TABLE t (x)"), "is no ledger"),
+    "database": (lambda path: edited(path, "CREATE TABLE t (x)"), "is not a ledger"),
     "truncated": (lambda path: path.write_bytes(a_ledger(path).read_bytes()[:5000]), "damaged"),
     "newer": (lambda path: edited(a_ledger(path), NEWER), "made by a newer fim-private"),
     "hard link": (lambda path: path.with_name("b").hardlink_to(a_ledger(path)), "several names"),

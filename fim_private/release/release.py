@@ -635,7 +635,7 @@ class Release(Published):
         if not self.scope.chooses_units(self.where):
             public = f", or with {parameter('neighbors')}='replace-one', where it is public"
         return ParameterError(
-            f"supports cannot be shares: the number of {self.privacy_unit}s is private. Take the "
+            f"a support cannot be a share: the number of {self.privacy_unit}s is private. Take the "
             f"supports in {self.privacy_unit}s, to_pandas(relative=False); or mine again with "
             f"{parameter('count')}=True for a noisy number{public}"
         )

@@ -85,7 +85,7 @@ class Period:
             period = period_at(kind, day)
             if period.first < self.first or period.last > self.last:
                 raise ParameterError(
-                    f"{parameter('periods')} {self.name} is no number of whole {period.kind}s: "
+                    f"{parameter('periods')} {self.name} is not a number of whole {period.kind}s: "
                     f"{period.name} is cut; name its ends as {period.kind}s"
                 )
             yield period
@@ -270,6 +270,13 @@ def _uncut(
 ) -> list[Period]:
     """Return the stretches of time that are named, before they are cut into periods of a kind."""
     if start is not None:
+        first = Period.of(str(start), "start", per)
+        last = Period.of(str(end), "end", per)
+        if first.first > last.last:
+            raise ParameterError(
+                f"{parameter('start')} {first.name} is after {parameter('end')} {last.name}; "
+                f"exchange them"
+            )
         return [Period.of(f"{start}..{end}", "start", per)]
     if periods is not None:
         names = periods.split(",") if isinstance(periods, str) else periods

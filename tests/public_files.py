@@ -481,7 +481,7 @@ def _no_tables() -> Iterator[PublicFile]:
     cut = gzip.compress(_joined(NAMED, ",").encode())[:-30]
     yield _refused("cut.csv.gz", cut, "is truncated, damaged")
     content = _joined(NAMED, ",").encode("utf-16-le")
-    yield _refused("no-mark.csv", content, "a byte that no text has (NUL)")
+    yield _refused("no-mark.csv", content, "has a NUL byte, as UTF-16 does")
     two = {1: ("order", "item"), 2: (1, "milk")}
     yield _refused("two-sheets.xlsx", workbook(two, two), "several sheets")
     yield _refused("cut.xlsx", workbook(two)[:-20], "is a ZIP archive")
@@ -492,7 +492,7 @@ def _damaged() -> Iterator[PublicFile]:
     text = _csv(names, rows)
     title = "title above"
     yield _refused("blank.csv", ",\nReport,\n,\n" + text, title)
-    yield _refused("nul.csv", text + "7,mi\0lk\n", "a byte that no text has (NUL)")
+    yield _refused("nul.csv", text + "7,mi\0lk\n", "has a NUL byte, as UTF-16 does")
     yield _refused("title.csv", "Sales of 2024\n\n" + text, title)
     yield _refused("title-semicolons.csv", "Sales of 2024;;\n" + text.replace(",", ";"), title)
     yield _refused("title.xlsx", workbook({1: ["Sales"], 2: names, 3: rows[0], 4: rows[1]}), title)

@@ -664,7 +664,7 @@ def _check_figure(typed: OptionValues) -> None:
     for name, option in _USELESS.items():
         if typed[name] is not None and typed[option] is not None:
             raise ParameterError(
-                f"{parameter(name)} has no use with {parameter(option)}: leave it out"
+                f"{parameter(name)} is not used with {parameter(option)}: leave it out"
             )
 
 

@@ -150,11 +150,11 @@ class Group(TyperGroup):
 
 
 def key_of(option: Parameter) -> str:
-    """Return what a parameter is called in a file of options: an option without its dashes, FILE as
-    file.
+    """Return what a parameter is called in a file of options: an option without its dashes, FILE
+    and FILE... as file.
     """
     if option.param_type_name == "argument":
-        return str(option.human_readable_name).lower()
+        return str(option.human_readable_name).lower().removesuffix("...")
     return str(max(option.opts, key=len)).removeprefix("--").replace("-", "_")
 
 
@@ -217,8 +217,8 @@ def _check_variables(context: Context) -> None:
             continue
         if name not in known:
             raise ParameterError(
-                f"the environment variable {name!r} is no option of {context.command_path}; unset "
-                f"it"
+                f"the environment variable {name!r} is not an option of {context.command_path}; "
+                f"unset it"
             )
         if is_typed_only(known[name]):
             raise ParameterError(
@@ -291,7 +291,7 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
         takers = [*_takers(key, commands)]
         if not takers:
             raise ParameterError(
-                f"{key.place} is no option; fim-private COMMAND --help lists what there is"
+                f"{key.place} is not an option; fim-private COMMAND --help lists what there is"
             )
         for command, option in takers:
             if not key.table and command is not ctx.command:
@@ -330,9 +330,9 @@ def _toml(name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError:
-        raise DataError(f"{shown(name)} is no TOML: it is not UTF-8 text") from None
+        raise DataError(f"{shown(name)} is not TOML: it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:  # such as a list in thousands of lists
-        raise DataError(f"{shown(name)} is no TOML: {' '.join(str(error).split())}") from None
+        raise DataError(f"{shown(name)} is not TOML: {' '.join(str(error).split())}") from None
 
 
 def _keys(file: str, table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[_Key]:
@@ -367,7 +367,7 @@ def _as_typed(key: _Key, option: Parameter) -> str | list[str]:
         types, kind = {bool}, "true or false"
     elif option.type.name in ("whole", "number"):
         types, kind = {int, float}, "a number"
-    is_multiple = getattr(option, "multiple", False)
+    is_multiple = getattr(option, "multiple", False) or option.nargs == -1
     elements = [key.value]
     if is_multiple and isinstance(key.value, list):
         elements = key.value

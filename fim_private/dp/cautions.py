@@ -67,6 +67,6 @@ def cautions_of_units(
         about = f", about {units:,} or more" if noisy else ""
         yield (
             f"{parameter('delta')} {least_in_words(cost.delta)} is not below 1 / (number of "
-            f"{unit}s{about}): to publish one {unit} that is drawn by lot would be allowed; "
+            f"{unit}s{about}): it allows one {unit}, drawn at random, to be published; "
             "choose it far below"
         )

@@ -239,7 +239,8 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
         return None
     if not callable(getattr(ledger, "charge", None)):
         raise ParameterError(
-            f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}"
+            f"{parameter('ledger')} must be a fim.Ledger, such as fim.Ledger('sales.ledger'), not "
+            f"{shown(ledger)}"
         )
     if not dataset:
         raise ParameterError(

@@ -155,7 +155,7 @@ class FilePlace(Place):
         tables and nothing else.
         """
         if _value(connection, "PRAGMA application_id") != _APPLICATION:
-            raise NoLedgerError(f"{shown(self.name)} is no ledger; name one, or {CREATE}")
+            raise NoLedgerError(f"{shown(self.name)} is not a ledger; name one, or {CREATE}")
         self.check_form(_value(connection, "PRAGMA user_version"))
         schema = connection.execute(
             "SELECT type, name, sql FROM sqlite_master ORDER BY name DESC LIMIT ?",
@@ -193,7 +193,7 @@ def _check_file(path: Path) -> None:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise NoLedgerError(
-            f"{shown(str(path))} is a folder or a device, and no ledger; name a file"
+            f"{shown(str(path))} is a folder or a device, not a ledger; name a file"
         )
     if not status.st_size:
         raise LedgerError(

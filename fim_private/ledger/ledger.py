@@ -456,7 +456,7 @@ def _check_choices(
 ) -> None:
     """Raise ParameterError for what is none of the choices, and what contradicts another."""
     if (epsilon is None) == (rho is None):
-        raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
+        raise ParameterError(f"give one of {parameter('epsilon')} and {parameter('rho')}")
     for name, choice, choices in (
         ("composition", composition, (*Composition,)),
         ("unit", unit, UNITS),
@@ -468,7 +468,8 @@ def _check_choices(
             )
     if rho is not None and composition not in (None, Composition.ZCDP):
         raise ParameterError(
-            f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} {composition}"
+            f"{parameter('rho')} is a budget of zCDP: leave out {parameter('composition')} "
+            f"{composition}"
         )
     if per is not None and unit == "basket":
         raise ParameterError(

@@ -220,6 +220,8 @@ class Statement(Tabular):
         if number is None:
             return None
         where = " in the periods that have spent most" if self.periods else ""
+        if number == 0:
+            return f"The rest is not enough for another like the last{where}."
         return f"The rest is enough for {number:,} more like the last{where}."
 
     @property

@@ -58,7 +58,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Where to cut each cell of the item column, such as ',' or tab. Use it where a cell "
             "is a list, such as 'a, b' or ['a', 'b']. If no column is named, each line of a text "
-            "is cut so.",
+            "is cut like that.",
             "CHARACTER",
         ),
     ]
@@ -82,7 +82,7 @@ class ReadingOptions(TypedDict, total=False):
         OptionalText,
         read(
             "What separates the fields of a text, such as ';' or tab. By default it is found in "
-            "the first line if you name columns; else comma in .csv, tab in .tsv.",
+            "the first line if you name columns; otherwise comma in .csv, tab in .tsv.",
             "CHARACTER",
         ),
     ]

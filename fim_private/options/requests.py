@@ -72,8 +72,8 @@ class AskedOptions(TypedDict, total=False):
         float | Fraction | None,
         asked(
             "Share of the budget for --supports. By default 0.1 with levelwise and for few "
-            "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); else, "
-            "and for --rules, 1/3."
+            "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); "
+            "otherwise, and for --rules, 1/3."
         ),
     ]
     keep_all: Annotated[
@@ -104,13 +104,13 @@ class RuleLimits(TypedDict, total=False):
     """Which rules are shown, and in which order."""
 
     min_confidence: Annotated[
-        float | None, asked("With --rules: leave out rules of lower confidence, 0 to 1.")
+        float | None, asked("For rules: leave out those of lower confidence, 0 to 1.")
     ]
-    min_lift: Annotated[float | None, asked("With --rules: leave out rules of lower lift.")]
+    min_lift: Annotated[float | None, asked("For rules: leave out those of lower lift.")]
     antecedent: Annotated[
         object,
         asked(
-            "With --rules: show rules with this item on the left side. Repeat it for several items "
+            "For rules: show those with this item on the left side. Repeat it for several items "
             "that must be there together.",
             "ITEM",
             typed=list[str],
@@ -118,34 +118,34 @@ class RuleLimits(TypedDict, total=False):
     ]
     consequent: Annotated[
         object,
-        asked("With --rules: the same for the right side.", "ITEM", typed=list[str]),
+        asked("For rules: the same for the right side.", "ITEM", typed=list[str]),
     ]
     contains: Annotated[
         object,
-        asked("With --rules: the same for both sides together.", "ITEM", typed=list[str]),
+        asked("For rules: the same for both sides together.", "ITEM", typed=list[str]),
     ]
     max_antecedent: Annotated[
         OptionalNumber,
-        asked("With --rules: show rules with at most so many items on the left side."),
+        asked("For rules: show those with at most this many items on the left side."),
     ]
     max_consequent: Annotated[
         OptionalNumber,
         asked(
-            "With --rules: the same for the right side. By default 1, or as many as --consequent "
+            "For rules: the same for the right side. By default 1, or as many as --consequent "
             "names."
         ),
     ]
     redundant: Annotated[
         bool,
         asked(
-            "With --rules: show redundant rules too. A rule is redundant if a shorter one with the "
+            "For rules: show redundant ones too. A rule is redundant if a shorter one with the "
             "same right side has as much confidence, within the noise."
         ),
     ]
     sort: Annotated[
         OptionalText,
         asked(
-            "With --rules: put the rules with the largest support, confidence or lift (or another "
+            "For rules: put those with the largest support, confidence or lift (or another "
             "metric) first. By default the surest come first.",
             "METRIC",
         ),

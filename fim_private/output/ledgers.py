@@ -27,7 +27,7 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
     if rows:
         blocks.append(Grid(statement.columns, rows, text=(1, 2)))
     else:
-        blocks.append("Nothing was charged to it yet.")
+        blocks.append("Nothing has been charged to it yet.")
     if len(statement.entries) > _SHOWN:
         blocks.append(f"Shown are the last {_SHOWN:,} entries. All are in --format json.")
     if verified:

@@ -246,9 +246,10 @@ def _remarks(release: Release) -> Iterator[str]:
         near, kind = release.noise.half_width, NOISE.get(release.noise.kind, "rounded normal")
         if release.is_pooled:
             yield (
-                f"Supports draw on each other, and 95 % of these intervals hold the true number. "
-                f"--intervals exact shows each support by itself, which is within {near:,} {unit}s "
-                f"of the truth with 95 % probability ({kind} noise)."
+                f"Each support is estimated with the help of the others, and 95 % of these "
+                f"intervals hold the true number. --intervals exact shows each support by itself, "
+                f"which is within {near:,} {unit}s of the truth with 95 % probability ({kind} "
+                f"noise)."
             )
         else:
             yield (

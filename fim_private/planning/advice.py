@@ -174,12 +174,12 @@ class Advice:
             less.append(itemsets)
         if self.request.supports_share and not self.changed.supports_share:
             less.append("no supports")
-        gives = f" It gives less: {', '.join(less)}." if less else ""
+        gives = f" You get less: {', '.join(less)}." if less else ""
         factor = rounded_up(self.changed.budget.loss, 3)
         earlier = rounded_up(self.request.budget.loss, 3)
         if factor != earlier:
-            return f"It promises less: a factor of e^{factor}, not e^{earlier}.{gives}"
-        return f"It promises as much.{gives}"
+            return f"The promise is weaker: a factor of e^{factor}, not e^{earlier}.{gives}"
+        return f"The promise is the same.{gives}"
 
 
 def _literal(value: Fraction | float | str | None) -> str:

@@ -587,7 +587,7 @@ def _check_options(values: OptionValues) -> None:
     for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
         if values[name] != usual.get(name):
             raise ParameterError(
-                f"{parameter(name)} has no use with {parameter('user_items')}: leave it out"
+                f"{parameter(name)} is not used with {parameter('user_items')}: leave it out"
             )
     if values["units"] is None:
         raise ParameterError(

@@ -63,7 +63,7 @@ _REASONS = {
         "ON DATABASE"
     ),
     "25006": "it would change the database, and only reads are allowed",
-    "42601 ParserException": "it is no single select that the database understands",
+    "42601 ParserException": "it is not a single select that the database understands",
     "08003 08006 57P01 57P02 57P05 OperationalError InterfaceError ConnectionException": (
         "the connection was lost: nothing is released, and what was charged stays charged"
     ),
@@ -73,8 +73,8 @@ _REASONS = {
     "NotImplementedError UnsupportedOperationError": (
         "Ibis makes no temporary tables there, and counting needs them"
     ),
-    "InvalidInputException": "it is no file of Parquet; others are read without engine sql",
-    "IOException": "it is no DuckDB database, its disk is full, or another program has it open",
+    "InvalidInputException": "it is not a Parquet file; others are read without engine sql",
+    "IOException": "it is not a DuckDB database, its disk is full, or another program has it open",
 }
 
 
@@ -196,7 +196,7 @@ def _sqlite(source: Database) -> Connection:
     place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
-            f"{source.name} is no address of a SQLite file; give sqlite:///shop.db "
+            f"{source.name} is not the address of a SQLite file; give sqlite:///shop.db "
             f"or, with the whole "
             "path, sqlite:////srv/shop.db, and no parameters"
         )
@@ -204,7 +204,7 @@ def _sqlite(source: Database) -> Connection:
     with file_errors(repr(str(path))), path.open("rb") as stream:
         start = stream.read(len(_SQLITE_START))
     if start != _SQLITE_START:
-        raise DataError(f"{str(path)!r} is no SQLite database; check the path")
+        raise DataError(f"{str(path)!r} is not a SQLite database; check the path")
     return sqlite.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 

@@ -38,10 +38,10 @@ from fim_private.reading.options import not_utf8
 # What reading raises that says by its type what is wrong; the first that fits.
 _MEANINGS = {
     FileNotFoundError: "does not exist; check the path",
-    NotADirectoryError: "does not exist: what stands before its last slash is no folder",
+    NotADirectoryError: "does not exist: what stands before its last slash is not a folder",
     IsADirectoryError: "is a folder; name one file in it",
     PermissionError: "may not be read by this user; check its permissions",
-    UnicodeEncodeError: "is no path: it has a character that no file name has",
+    UnicodeEncodeError: "is not a path: it has a character that no file name has",
     pa.ArrowNotImplementedError: (
         "has a column of a type that cannot be read; convert it to strings or integers"
     ),
@@ -89,7 +89,7 @@ def _problem_of(error: BaseException, name: str) -> str | None:
             return meaning
     if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
         if "\\x00" in name:
-            return "is no path: it has a NUL in it"
+            return "is not a path: it has a NUL in it"
         return None
     number = getattr(error, "errno", None)
     if number is not None:  # the system refused: what is in the file was not looked at
@@ -290,7 +290,9 @@ def _stream_of(file: File) -> BinaryIO | None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError
     if not stat.S_ISREG(mode):
-        raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
+        raise DataError(
+            f"{file.name} is not a regular file; send it to standard input and name it -"
+        )
     return None
 
 
@@ -414,8 +416,8 @@ def _files_of_address(address: Address) -> list[File]:
         ) from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
-            f"{address.name} is no address that can be read; those are s3://, gs://, abfs://, "
-            f"hdfs:// and file://, and for databases postgresql:// and sqlite:///; "
+            f"{address.name} is not an address that can be read; those begin with s3://, gs://, "
+            f"abfs://, hdfs:// or file://, and for databases postgresql:// or sqlite:///; "
             f"{parameter('engine')} sql reads duckdb:/// too"
         ) from None
 

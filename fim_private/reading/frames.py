@@ -103,6 +103,7 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     if table is not None:
         transactions = None
         if source.kind == "pandas.DataFrame":
+            _check_index(data, options)
             transactions = _read_sparse_frame(data, table, options)
         return transactions or read_arrow(table, options)
     match source.kind:
@@ -194,6 +195,17 @@ def _pandas_table(frame: PandasFrame) -> ArrowSource:
         perhaps_items=of_truth_values,
         own_dates=True,
     )
+
+
+def _check_index(frame: PandasFrame, options: Reading) -> None:
+    """Raise DataError if a column that was named is not a column, but in the index."""
+    columns = {*map(str, frame.columns)}
+    for _, name in options.named():
+        if name not in columns and name in frame.index.names:
+            raise DataError(
+                f"{name!r} is in the index of the frame, which is not read; give "
+                f"frame.reset_index()"
+            )
 
 
 def _holds_objects(series: PandasSeries) -> bool:

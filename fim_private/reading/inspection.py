@@ -596,7 +596,7 @@ class _Seen:
             yield f"Every basket has one item, so no two items are ever together. {advice}"
         if guessed:
             names = ", ".join(map(parameter, guessed))
-            yield f"Guessed: {names}. Check it, and name it for `mine`."
+            yield f"Guessed: {names}. If that is right, give the same options to `mine`."
         if read_as.user_like is not None:
             yield (
                 f"Column {read_as.user_like!r} looks like customers: name it as "

@@ -96,7 +96,7 @@ class MemoryLimit:
         if self.most is not None and needed > self.most:
             whence = "" if self.is_given else ", four fifths of what this machine has"
             raise MemoryLimitError(
-                f"to read and count these data takes more than {parameter('max_memory')} = "
+                f"reading and counting these data takes more than {parameter('max_memory')} = "
                 f"{_in_units(self.most)}{whence}: read fewer rows or columns "
                 f"({parameter('where')}), or raise {parameter('max_memory')}"
             )

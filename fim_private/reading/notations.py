@@ -115,7 +115,9 @@ def other_notation(
 def _what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     """Return how an error describes texts in another notation than a literal, and what to do."""
     if isinstance(literal, bool):
-        return "and its values are no truth values: compare it with one of its texts, such as 'yes'"
+        return (
+            "and its values are not truth values: compare it with one of its texts, such as 'yes'"
+        )
     if not isinstance(literal, str):
         return (
             "and not all of its values are numbers such as 1.50: write them so in the data, "

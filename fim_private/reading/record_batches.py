@@ -278,8 +278,9 @@ def days(values: Array, times: Times, source: str) -> Array:
         )
     if micros.null_count > values.null_count and times.format is None:
         raise DataError(
-            f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 14:30, "
-            f"or say with {parameter('time_format')} how they are written, such as '%d/%m/%Y'"
+            f"{name} holds a text that is not a time; write times as 2026-11-16 or 2026-11-16 "
+            f"14:30, or say with {parameter('time_format')} how they are written, such as "
+            f"'%d/%m/%Y'"
         )
     if micros.null_count and times.missing is None:
         raise without_time(times, source)

@@ -239,8 +239,8 @@ def _column_names(rows: Iterable[_Row], options: Reading, file: File) -> list[st
     missing = sorted(named - {*names})
     if missing:
         raise DataError(
-            f"{file.name} has no column {missing[0]!r}; name the columns as the "
-            f"first row of its table"
+            f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its "
+            f"table does"
         )
     return names
 
@@ -250,7 +250,7 @@ def _only_sheet(file: File) -> python_calamine.CalamineSheet:
         import python_calamine as calamine
     except ImportError:
         raise MissingExtraError(
-            "workbooks of Excel are read by python-calamine, which is not here: "
+            "workbooks of Excel are read by python-calamine, which is not installed: "
             "pip install 'fim-private[excel]', or save as CSV"
         ) from None
     with file.open() as stream:
@@ -272,7 +272,7 @@ def _only_sheet(file: File) -> python_calamine.CalamineSheet:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise DataError(
-            f"{file.name} is no workbook that can be read, or has a password; write it again "
+            f"{file.name} is not a workbook that can be read, or has a password; write it again "
             f"without one, or save as CSV"
         ) from None
     filled = [sheet for sheet in sheets if sheet.start is not None]

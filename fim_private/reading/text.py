@@ -141,8 +141,8 @@ def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
         raise DataError(
-            f"{name} has a byte that no text has (NUL): it is damaged, or say its "
-            f"{parameter('encoding')}, such as utf-16",
+            f"{name} has a NUL byte, as UTF-16 does: name its {parameter('encoding')}, such as "
+            f"utf-16; if it is UTF-8, it is damaged",
             is_of_a_line=True,
         )
     return block
@@ -235,8 +235,8 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
         is_named = options.split is not None
     if not is_named:
         raise ParameterError(
-            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
-            f"and no {parameter('items')}"
+            f"a text with one row per item needs both {parameter('basket')} and "
+            f"{parameter('item')}, and no {parameter('items')}"
         )
     return read_arrow(text_table(file, options, form), options)
 
@@ -376,7 +376,8 @@ class _Table:
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise DataError if a column that was named is missing, or there several times.
 
-        The names are not listed: without a header line they would be somebody's purchases.
+        Names of another encoding are said to be that. The names are not listed: without a header
+        line they would be somebody's purchases.
         """
         advice = ": without a line of names its columns are called 1, 2, and so on"
         if self.named:
@@ -388,6 +389,7 @@ class _Table:
         for name in columns:
             count = self.names.count(name)
             if count != 1:
+                _without_nul(self.text.name, self.first_line.encode())
                 problem = "has more than one" if count else "has no"
                 raise DataError(f"{self.text.name} {problem} column {name!r}{advice}")
 
@@ -696,7 +698,7 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     name, dialect = file.name, options.dialect
     if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
         raise ParameterError(
-            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
+            f"{parameter('input_format')} {dialect.form} is not a form of {name}: its lines are "
             f"objects with one item, or with a list of items ({parameter('items')})"
         )
     lines = blocks(file, dialect.encoding)
@@ -764,7 +766,7 @@ def _objects(block: bytes, name: str) -> list[_Object]:
         objects = [None]
     if not all(isinstance(fields, dict) for fields in objects):
         raise DataError(
-            f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
+            f"{name} has a line that is not a JSON object; write one object a line, or save as CSV"
         )
     return objects
 
@@ -787,7 +789,7 @@ def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
         return pa.array([_cell(value, name) for value in values], field.type)
     except UnicodeEncodeError:  # half of a pair of surrogates
         raise DataError(
-            f"{name} has an escape that is no character; check how it was written"
+            f"{name} has an escape that is not a character; check how it was written"
         ) from None
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Literal = str | bool | int | Decimal
 
-_EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
+_EXAMPLE = "\"country = 'France' and date >= '2011-01-01'\""
 _WORDS = ("and", "or", "not", "in", "between", "like", "is", "null", "true", "false")
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEEPEST = 100  # nobody types more, and the parser calls itself
@@ -164,7 +164,9 @@ def where_of(where: object) -> Condition | None:
     if where is None or isinstance(where, Condition):
         return where
     if not isinstance(where, str):
-        raise ParameterError(f"{parameter('where')} must be text, {_EXAMPLE}, not {shown(where)}")
+        raise ParameterError(
+            f"{parameter('where')} must be text, such as {_EXAMPLE}, not {shown(where)}"
+        )
     return _Parser(where).condition
 
 
@@ -202,12 +204,10 @@ class _Parser:
         if taken is not None:
             return taken
         remainder = self._text[self._end :].lstrip()
-        place = "its end"
+        place = "at its end"
         if remainder:
-            place = shown(remainder)
-        raise ParameterError(
-            f"{parameter('where')} is not understood at {place}: {name} should be there, {_EXAMPLE}"
-        )
+            place = f"before {shown(remainder)}"
+        raise ParameterError(f"{parameter('where')} lacks {name} {place}; write it like {_EXAMPLE}")
 
     def _any(self) -> Condition:
         return self._several("or", partial(self._several, "and", self._one))
@@ -237,7 +237,7 @@ class _Parser:
         return condition
 
     def _test(self) -> ColumnTest:
-        column = self._expect(_COLUMN, "a column (one of another name is put in double quotes)")
+        column = self._expect(_COLUMN, "a column (in double quotes if its name is not one word)")
         if column.startswith('"'):
             column = _unquoted(column)
         sign = self._take(_SIGN)
@@ -263,7 +263,7 @@ class _Parser:
         return ColumnTest(column, "in", tuple(values), negated)
 
     def _like(self, column: str, negated: bool) -> ColumnTest:
-        pattern = _unquoted(self._expect(_TEXT, "a pattern: 'text' with % or _ in it"))
+        pattern = _unquoted(self._expect(_TEXT, "a pattern ('text' with % or _ in it)"))
         escape = ""
         if self._takes("escape"):
             escape = _unquoted(self._expect(_TEXT, "one character, such as '!'"))
@@ -280,7 +280,7 @@ class _Parser:
         return ColumnTest(column, "like", (pattern,), negated, escape)
 
     def _value(self) -> Literal:
-        literal = self._expect(_LITERAL, "a literal: 'text', a number, true or false")
+        literal = self._expect(_LITERAL, "a value ('text', a number, true or false)")
         if literal.startswith("'"):
             return _unquoted(literal)
         if literal[0].isalpha():

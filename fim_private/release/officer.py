@@ -192,9 +192,13 @@ def _size_of_delta(release: AnyRelease, customers: str) -> Iterator[str]:
 
 
 def _is_alone(release: AnyRelease) -> bool:
-    """Return whether it is not of several segments, periods, items or levels, or of one of them."""
+    """Return whether it is not of several segments, periods, items or levels, or of one of them.
+
+    A release of one period is alone: its steps are its own, whatever was made together with it.
+    """
     scope = release.scope
-    return scope.part is None and not scope.groups and not scope.with_each
+    is_of_several = scope.segment is not None or len(scope.periods) > 1
+    return not is_of_several and not scope.groups and not scope.with_each
 
 
 def _steps(release: AnyRelease) -> Iterator[str]:

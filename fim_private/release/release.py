@@ -369,7 +369,7 @@ class Release(Published):
         """What an itemset was sought as, such as "among the 50 most frequent"."""
         most = "the most frequent" if self.top == 1 else f"among the {self.top:,} most frequent"
         if len(self.sizes) > 1 and not self.union:
-            most += " of its size"
+            most += " of the same size"
         return most + self.scope.with_in_words
 
     @property
@@ -635,9 +635,9 @@ class Release(Published):
         if not self.scope.chooses_units(self.where):
             public = f", or with {parameter('neighbors')}='replace-one', where it is public"
         return ParameterError(
-            f"association_rules needs shares of all {self.privacy_unit}s, but their number is "
-            f"private. Mine again with {parameter('count')}=True for a noisy number{public}; or "
-            f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
+            f"a support cannot be a share: the number of {self.privacy_unit}s is private. Take the "
+            f"supports in {self.privacy_unit}s, to_pandas(relative=False); or mine again with "
+            f"{parameter('count')}=True for a noisy number{public}"
         )
 
     def plot(

@@ -86,8 +86,10 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
         raise DataError(
             f'{name!r}: field "{field}" {fault}; load the file as it was saved'
         ) from None
+    except FileNotFoundError:
+        raise DataError(f"{name!r} does not exist; check the path") from None
     except OSError as error:
-        reason = error.strerror or "it is no Parquet file"
+        reason = error.strerror or "it is not a Parquet file"
         raise DataError(f"{name!r} cannot be read: {reason}") from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError):
         raise DataError(

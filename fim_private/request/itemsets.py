@@ -209,7 +209,7 @@ class KnownFrom:
         """Return that itemsets were known, and from where."""
         number = "1 itemset was" if self.itemsets == 1 else f"{self.itemsets:,} itemsets were"
         source = "" if self.source is None else f" from {printable(self.source)}"
-        return f"{number} known{source}, and counted anyway."
+        return f"{number} known{source}, and counted in any case."
 
 
 @dataclass(frozen=True)

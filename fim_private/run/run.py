@@ -156,8 +156,8 @@ class Run:
             names = "if the names of all items are public"
             otherwise = f", or {parameter('items_are_public')} {names}"
         raise ParameterError(
-            f"{parameter(name)} is the file of purchases, which are private: give a public list"
-            f"{otherwise}"
+            f"{parameter(name)} names the purchases themselves, which are private: give a public "
+            f"list{otherwise}"
         )
 
     @property
@@ -397,8 +397,8 @@ def _check_options_of_sql(values: OptionValues) -> None:
         )
     if values["query"] is not None:
         raise ParameterError(
-            f"leave out {parameter('query')}: make a view, and name it with "
-            f"{parameter('table')}; it counts as a query"
+            f"{parameter('engine')} {SQL} takes no {parameter('query')}: make a view of it, and "
+            f"name that with {parameter('table')}"
         )
 
 

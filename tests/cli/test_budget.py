@@ -67,7 +67,9 @@ def test_a_ledger_is_kept_in_zcdp_or_made_with_a_rho(folder: Path) -> None:
     assert "│ zcdp " in shown
     assert shown.endswith("The rest is enough for 8 more like the last.\n")
     assert json.loads(told(run(folder, "budget", "show", "b", "--json")))["more_like_last"] == 8
-    assert "--epsilon or --rho" in refused(run(folder, "budget", "create", "c", "--delta", "1e-5"))
+    assert "give one of --epsilon and --rho" in refused(
+        run(folder, "budget", "create", "c", "--delta", "1e-5")
+    )
 
 
 def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:

@@ -75,7 +75,7 @@ def test_what_has_a_seed_says_that_it_is_not_private() -> None:
         for cell in stored("complete_journey")
         if cell["cell_type"] == "markdown"
     )
-    assert "Why there are seeds in it, and why there must be none in yours." in words
+    assert "Why this notebook has seeds, and why yours must have none." in words
 
 
 def test_the_faults_of_others_are_found_and_their_repairs_pass() -> None:

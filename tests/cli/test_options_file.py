@@ -83,6 +83,16 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     assert refused(run(shop, "mine", "long.csv", "--config", "h.toml")) == said
 
 
+def test_files_of_a_report_are_a_list_too(shop: Path) -> None:
+    for name in ("a.json", "b.json"):
+        fim.mine(shop / "baskets.dat", seed=1).save(shop / name)
+    for files in ("'a.json'", "['a.json', 'b.json']"):
+        (shop / "f.toml").write_text(f"[report]\nfile = {files}\noutput = 'page.html'\n")
+        assert run(shop, "report", "--config", "f.toml").stderr == "wrote page.html\n"
+    done = run(shop, "report", FIM_PRIVATE_REPORT_FILE="a.json b.json")
+    assert done.stderr == "wrote a.html\n"
+
+
 @pytest.mark.full
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
     (shop / "all.toml").write_text("epsilon=0.5\ndelta=1e-7\nquiet=true\nneighbors='replace-one'\n")
@@ -110,10 +120,10 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml')"),
         ("[mine]\nepsilon = nan", "must be a number such as 0.5 or 1e-6, not 'nan'"),
         ("[mine]\nformat = 'x'", "'x' is not one of 'table', 'json', 'csv', 'xlsx', 'markdown'"),
-        ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option"),
+        ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is not an option"),
         ("[mine]\nseed = 1", "key 'seed' of table [mine] in 'f.toml' is not taken from a file"),
-        ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
-        ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is no option"),
+        ("config = 'g.toml'", "key 'config' in 'f.toml' is not an option"),
+        ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is not an option"),
         ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number"),
         (
             "[mine]\nmin-support = '2%'\nmin_support = '50%'",
@@ -123,10 +133,10 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
             "max_basket = 1\nmax-basket = 2",
             "key 'max-basket' in 'f.toml' is the same option as 'max_basket' there: leave one",
         ),
-        ("[mien]\ntop = 1", "key 'top' of table [mien] in 'f.toml' is no option"),
-        ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
-        ("a = " + "[" * 100_000, "'f.toml' is no TOML: "),
-        (b"\xff", "'f.toml' is no TOML: it is not UTF-8 text"),
+        ("[mien]\ntop = 1", "key 'top' of table [mien] in 'f.toml' is not an option"),
+        ("[mine", "'f.toml' is not TOML: Expected ']' at the end of a table declaration (at "),
+        ("a = " + "[" * 100_000, "'f.toml' is not TOML: "),
+        (b"\xff", "'f.toml' is not TOML: it is not UTF-8 text"),
         (None, "'f.toml' does not exist"),
     ],
     ids=lambda text: str(text)[:40],
@@ -153,7 +163,7 @@ def test_an_empty_path_is_no_file_of_options(shop: Path) -> None:
         ("UNION", "perhaps", "'FIM_PRIVATE_MINE_UNION' must be true or false, not 'perhaps'"),
         ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
         ("SEED", "1", "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed"),
-        ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option"),
+        ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is not an option"),
     ],
 )
 @pytest.mark.one_in(2)

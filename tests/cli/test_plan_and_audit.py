@@ -47,10 +47,10 @@ CUSTOMERS = [*PLAN, "--units", "9", "--user-items", "30"]
     [
         ([*PLAN, "--units", "0"], "--units must be a whole number of at least 1, not 0"),
         (COMPARED, "--epsilons and --figure go together"),
-        ([*DRAWN, "--format", "json"], "--format has no use with --figure"),
-        ([*DRAWN, "--epsilon", "1"], "--epsilon has no use with --epsilons"),
+        ([*DRAWN, "--format", "json"], "--format is not used with --figure"),
+        ([*DRAWN, "--epsilon", "1"], "--epsilon is not used with --epsilons"),
         ([*DRAWN, "--top", "10,50"], "--epsilons are for one --top: a figure for several is drawn"),
-        ([*CUSTOMERS, "--typical-basket", "5"], "--typical-basket has no use with --user-items"),
+        ([*CUSTOMERS, "--typical-basket", "5"], "--typical-basket is not used with --user-items"),
         ([*PLAN, "--top", "5,x"], "--top must be a whole number, not 'x'"),
         ([*PLAN, "--epsilons", "1,one", "--figure", "x.png"], "--epsilons"),
         ([*PLAN, "--figure", "x.gif"], "--figure must be a name that ends in .png, .svg, .pdf"),

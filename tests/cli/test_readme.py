@@ -469,6 +469,8 @@ def test_what_is_named_in_the_text_exists(document: str, options: set[str]) -> N
         if code.startswith(("fim-private", "--")):
             named = set(re.findall(r"(?<![\w-])--[a-z-]+", code))
             assert named <= options, f"{document}: `{code}`"
+        if found := re.match(r"fim\.([A-Za-z]\w*)", code):
+            assert hasattr(fim, found[1]), f"{document}: `{code}`"
         if re.fullmatch(r"(?:tests|scripts|docs|fim_private|datasets|\.ci)/[\w./-]+", code):
             assert (REPOSITORY / code).exists(), f"{document}: `{code}`"
 

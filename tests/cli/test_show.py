@@ -60,7 +60,7 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "missing.json"], "Error: 'missing.json' cannot be read: No such file"),
+        (["show", "missing.json"], "Error: 'missing.json' does not exist; check the path"),
         (
             ["show", SHOP],
             f"Error: '{SHOP}' is not a release: load what was saved as .json or .parquet\n",

@@ -96,8 +96,11 @@ def test_which_periods_are_asked_for() -> None:
         (("week", None, None, None), r"period week needs periods too"),
         (("2026", "2027", None, None), "give one of period with a name"),
         ((None, None, "2026-01-01", None), "start and end go together"),
+        ((None, None, "2026-12", "2026-11"), "start 2026-12 is after end 2026-11; exchange them"),
+        ((None, None, datetime(2026, 1, 1), "2026-02"), "start must be .*, not '2026-01-01 00:00"),
+        ((None, None, "2026-01-01", "2026-02-30"), "end must be a period .*, not '2026-02-30'"),
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
-        (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),
+        (("month", "2026-W40..2026-W46", None, None), "is not a number of whole months"),
         (("month", "2026-W40..2026-W46", None, None, "month of weeks"), "name its ends as months$"),
         (("year", "9998..9999-11", None, None), "is no number of whole years: 9999 is cut"),
         (("day", "2020..2026", None, None), "at most 1,000 periods"),
@@ -158,7 +161,7 @@ NO_TIME = "column 't' of .* has rows without a time"
 @pytest.mark.parametrize(
     ("times", "says"),
     [
-        (["16/11/2026"], "'t' of .* holds a text that is no time; write times as 2026-11-16"),
+        (["16/11/2026"], "'t' of .* holds a text that is not a time; write times as 2026-11-16"),
         ([20261116], "column 't' of .* has type int64, which holds no times"),
         (["2026-11-16", None], f"{NO_TIME}; missing_time drop leaves them out"),
         (pa.array(["2026-11-16", None]).dictionary_encode(), NO_TIME),

@@ -114,7 +114,7 @@ def test_items_of_every_type(kind: str, server: Server) -> None:
         assert labels_of(read.vocabulary) == expected
 
 
-NO_SELECT = "it is no single select that the database understands"
+NO_SELECT = "it is not a single select that the database understands"
 FAILS = [
     ("select * from nowhere", "there is no such table (SQLSTATE 42P01)"),
     ("select nothing from sales", "there is no such column (SQLSTATE 42703)"),

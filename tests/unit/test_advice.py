@@ -144,21 +144,21 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
             {"mechanism": "large-margin"},
             1_500,
             'fim.mine(..., mechanism="auto", top=1, supports=False, epsilon=2). An itemset then '
-            "comes out, with 95 % probability, once 29 baskets have it (1.9 % of all), not 438. It "
-            "promises less: a factor of e^2, not e^1.",
+            "comes out, with 95 % probability, once 29 baskets have it (1.9 % of all), not 438. "
+            "The promise is weaker: a factor of e^2, not e^1.",
         ),
         (
             {"mechanism": "large-margin", "neighbors": "add-remove"},
             None,
             'fim.mine(..., mechanism="auto", top=1, supports=False). An itemset then comes out, '
-            "with 95 % probability, once 27 baskets have it, not 438. It promises as much. The "
+            "with 95 % probability, once 27 baskets have it, not 438. The promise is the same. The "
             "number of baskets is private, so this may not be enough.",
         ),
         (
             {"by_user": True, "top": 1, "supports": False},
             40,
             "fim.mine(..., epsilon=3). An itemset then comes out, with 95 % probability, once 20 "
-            "users have it (50 % of all), not 55. It promises less: a factor of e^3, not e^1. "
+            "users have it (50 % of all), not 55. The promise is weaker: a factor of e^3, not e^1. "
             "Even that is probably not enough: you need more users.",
         ),
     ],

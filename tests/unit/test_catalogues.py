@@ -271,7 +271,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"exclude": "vote.json"}, r"^'vote\.json' is JSON, and no list of items: give a text"),
         ({"exclude": "bags.list"}, r"^'bags\.list' has no form .*\(but not of a list of items"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have"),
-        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),
+        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue names the purchases"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
         ({"universe_size": 4, "items_are_public": True}, r"^give universe_size"),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
@@ -301,7 +301,7 @@ def test_the_purchases_are_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     pq.write_table(SALES, "sales.parquet")
     for name in ("sales.parquet", tmp_path / "sales.parquet", "./sales.parquet"):
-        with pytest.raises(fim.ParameterError, match="is the file of purchases"):
+        with pytest.raises(fim.ParameterError, match="names the purchases themselves"):
             fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
     address = as_database(tmp_path / "shop.db")
     asked: dict[str, Any] = {"query": "select name, sku from products", "basket": "name"}

@@ -38,7 +38,7 @@ def test_most_budgets_need_no_word() -> None:
 
 EPSILON = "promises next to nothing: it lets the probability of a result change by a factor of e^"
 DELTA = "promises little: with this probability somebody's data may simply be published"
-UNITS = "is not below 1 / (number of baskets): to publish one basket that is drawn by lot would be"
+UNITS = "is not below 1 / (number of baskets): it allows one basket, drawn at random, to be"
 
 PURE: dict[str, Any] = {"mechanism": "exponential", "catalogue": ITEMS, "top": 1}
 
@@ -87,7 +87,7 @@ def test_a_release_that_tells_how_many_there_are_warns_of_delta(asked: dict[str,
     table = pa.table({"items": MANY, "day": [1] * len(MANY)})
     *others, said = map(str, told(lambda: fim.mine(table, delta=9e-4, **asked)))
     assert said.startswith(f"delta 0.0009 {NOISY}")
-    assert "or more): to publish one basket that is drawn by lot would be allowed" in said
+    assert "or more): it allows one basket, drawn at random, to be published" in said
     assert all("does not hide which baskets are chosen" in one for one in others)
     assert told(lambda: fim.mine(table, delta=4e-5, **asked))[len(others) :] == []
     assert told(lambda: fim.mine(table, delta=9e-4, **asked, seed=1)) == []
@@ -127,7 +127,7 @@ def test_segments_and_periods_are_told_of_all_together() -> None:
 def test_users_are_told_of_users() -> None:
     asked: dict[str, Any] = {"user": "user", "delta": 1e-3}
     [one] = told(lambda: fim.mine(USERS, **asked, top=3, neighbors="replace-one"))
-    assert "is not below 1 / (number of users): to publish one user " in str(one)
+    assert "is not below 1 / (number of users): it allows one user, " in str(one)
     assert told(lambda: fim.mine(USERS, **asked, supports=False)) == []
 
 

@@ -147,7 +147,7 @@ def test_what_is_refused_costs_nothing(create: Create, way: str) -> None:
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"unit": "user"}, "unit goes with ledger: what one entry of your list is"),
         ({"ledger": ledger}, "ledger needs dataset"),
-        ({"ledger": "sales.ledger", "dataset": "sales"}, "ledger must be one that fim.Ledger"),
+        ({"ledger": "sales.ledger", "dataset": "sales"}, "ledger must be a fim.Ledger"),
         ({**both, "seed": 1}, "seed and ledger contradict each other"),
         ({**both, "unit": "row"}, "unit must be one of basket, user, not 'row'"),
     ):

@@ -347,11 +347,13 @@ def test_purchases_are_no_public_list(tmp_path: Path) -> None:
         (tmp_path / "p*.dat", tmp_path / "p.dat"),
         (f"file://{tmp_path}/p.dat", tmp_path / "p.dat"),
     ):
-        with pytest.raises(ParameterError, match="itemsets is the file of purchases"):
+        with pytest.raises(ParameterError, match="itemsets names the purchases themselves"):
             fim.count(data, listed)
         for name in ("known", "exclude", "with_each", "catalogue"):
             options: Any = {name: listed}
-            with pytest.raises(ParameterError, match=f"^{name} is the file of purchases, which"):
+            with pytest.raises(
+                ParameterError, match=f"^{name} names the purchases themselves, which"
+            ):
                 fim.mine(data, **options)
 
 

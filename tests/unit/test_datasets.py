@@ -158,7 +158,10 @@ def test_items_that_are_columns_have_to_be_in_every_file(tmp_path: Path) -> None
     [
         ("nowhere/*.parquet", "no file fits the pattern 'nowhere/*.parquet'"),
         ("file:///nowhere/at/all", "'file:///nowhere/at/all' does not exist"),
-        ("ftp://host/sales.csv", "'ftp://host/sales.csv' is no address that can be read; those"),
+        (
+            "ftp://host/sales.csv",
+            "'ftp://host/sales.csv' is not an address that can be read; those",
+        ),
     ],
 )
 def test_what_is_not_there(source: str, message: str) -> None:

@@ -103,6 +103,8 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
     refused(path, "is not UTF-8 text", "encoding", "cp1252")
     refused(written(tmp_path, "b.csv", "order_id,product\n1,thé\n", "cp1252"), "UTF-8", **LONG)
     refused(written(tmp_path, "c.csv", b"\x81\x81"), "is not CP1252 text", encoding="cp1252")
+    no_mark = "order_id,product\n1,tea\n".encode("utf-16-le")
+    refused(written(tmp_path, "e.csv", no_mark), "has a NUL byte, as UTF-16 does", **LONG)
     odd = written(tmp_path, "d.csv", "milk\n".encode("utf-16") + b"\0")
     refused(odd, "is not UTF-16 text")
 
@@ -222,8 +224,8 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refused("a\0b.csv", "NUL")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     refused(tmp_path / "loop", "cannot be read: too many levels of symbolic links; see to that")
-    refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
-    refused("/dev/zero", "is no regular file")
+    refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "is not a folder")
+    refused("/dev/zero", "is not a regular file")
     monkeypatch.setenv("HOME", str(tmp_path))
     written(tmp_path, "home.dat", "milk bread\nmilk\n")
     assert baskets("~/home.dat") == TWO
@@ -278,7 +280,7 @@ def test_pipes_that_are_refused(tmp_path: Path) -> None:
         refused(piped(content), part)
     # It may wait for ever for who writes it.
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "is no regular file; send it to standard input and name it -")
+    refused(tmp_path / "pipe", "is not a regular file; send it to standard input and name it -")
 
 
 WORDS = "WAHR FALSCH, ja nein, Yes No, TRUE false, VRAI FAUX, T F, 3 0, 0.5 0.0, 2e3 0e3, 10 NA"

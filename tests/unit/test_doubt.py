@@ -208,7 +208,7 @@ AMONG = "sure to be among the 50 most frequent"
         ([False, True], {}, f"2 candidates: 1 is {AMONG}"),
         ([True], {}, f"1 candidate: it is not {AMONG}"),
         ([True], {"top": 1}, "1 candidate: it is not sure to be the most frequent"),
-        ([True] * 3, {"sizes": (1, 2)}, f"3 candidates: none is {AMONG} of its size"),
+        ([True] * 3, {"sizes": (1, 2)}, f"3 candidates: none is {AMONG} of the same size"),
         ([False] * 46, {}, "46 of the 50 most frequent pairs, by noisy count"),
         ([False] * 50, {}, "The 50 most frequent pairs, by noisy count"),
     ],

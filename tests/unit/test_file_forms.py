@@ -82,10 +82,10 @@ def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Pat
         ('{"order": {"items": ["milk"]}}\n', "no list column"),
         ('{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "is nested deeper than one list"),
         ('{"items": ["milk"]}\n{"items": "bread"}\n', "both lists and single values"),
-        ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is no object of JSON"),
-        ('{"items": ["\\ud800"]}\n', "an escape that is no character"),
+        ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is not a JSON object"),
+        ('{"items": ["\\ud800"]}\n', "an escape that is not a character"),
         ('{"items": ["caf\u00e9"]}\n', "is not UTF-8 text"),
-        ('[{"items": ["milk"]}]\n', "a line that is no object of JSON"),
+        ('[{"items": ["milk"]}]\n', "a line that is not a JSON object"),
     ],
 )
 def test_what_is_no_line_of_json(text: str, part: str, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> N
 def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:
     """What the reader might take for the last corner of a sheet."""
     path = written(tmp_path, "a.xlsx", workbook(f'<row r="1">{cell}<c r="B1"><v>2</v></c></row>'))
-    refused(path, "is no workbook that can be read", **LONG)
+    refused(path, "is not a workbook that can be read", **LONG)
 
 
 def test_a_missing_reader_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -288,10 +288,13 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
         ({"dataset": ""}, "dataset must be the name"),
         ({"dataset": "a\nb"}, "dataset must be the name"),
         ({"epsilon": 1 + Fraction(1, 10**1500)}, "epsilon has more than 1,000 digits"),
-        ({"epsilon": None}, "give epsilon or rho, one of them"),
-        ({"rho": 1}, "give epsilon or rho, one of them"),
+        ({"epsilon": None}, "give one of epsilon and rho"),
+        ({"rho": 1}, "give one of epsilon and rho"),
         ({"epsilon": None, "rho": 1, "delta": 0}, "composition zcdp needs a delta of at least"),
-        ({"epsilon": None, "rho": 1, "composition": "basic"}, "rho is of zCDP: leave out composit"),
+        (
+            {"epsilon": None, "rho": 1, "composition": "basic"},
+            "rho is a budget of zCDP: leave out composit",
+        ),
         ({"epsilon": None, "rho": 0}, "rho must be a number above 0"),
         ({"epsilon": None, "rho": 1 + Fraction(1, 3**3000)}, "rho has more than 1,000 digits"),
     ],
@@ -728,7 +731,7 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: None, "there is none; create it with `fim-private budget create`"),
     "empty": (lambda path: path.touch(), "is empty, as where a ledger's creation was cut off"),
     "text": (lambda path: path.write_text("hello\n" * 1000), "damaged, or no ledger"),
-    "database": (lambda path: edited(path, "CREATE TABLE t (x)"), "is no ledger"),
+    "database": (lambda path: edited(path, "CREATE TABLE t (x)"), "is not a ledger"),
     "truncated": (lambda path: path.write_bytes(a_ledger(path).read_bytes()[:5000]), "damaged"),
     "newer": (lambda path: edited(a_ledger(path), NEWER), "made by a newer fim-private"),
     "hard link": (lambda path: path.with_name("b").hardlink_to(a_ledger(path)), "several names"),
@@ -849,7 +852,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(path: Path) -> None:
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
         ({"ledger": None}, "dataset goes with ledger"),
-        ({"ledger": "sales.ledger"}, "ledger must be one that fim.Ledger opened"),
+        ({"ledger": "sales.ledger"}, "ledger must be a fim.Ledger, such as"),
         ({"user": "customer"}, "user"),  # lists have no columns
     ],
 )
@@ -1149,7 +1152,7 @@ def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) ->
         (charge("0.5", 1e-6), "enough for 4 more like the last."),
         (charge("0.001", "0.000003"), "enough for 2 more like the last."),
         (charge(1, 1e-6), "enough for 1 more like the last."),
-        (charge(1, 1e-6), "enough for 0 more like the last."),
+        (charge(1, 1e-6), "not enough for another like the last."),
     ):
         ledger.charge(cost)
         assert said() == {f"The rest is {words}"}

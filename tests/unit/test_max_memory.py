@@ -127,7 +127,7 @@ def test_a_refusal_while_reading_costs_nothing(tmp_path: Path) -> None:
 def test_the_command_line_says_one_line_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
     (tmp_path / "pairs.csv").write_text("1,2\n")
-    said = "Error: to read and count these data takes more than --max-memory = 100 kB: read"
+    said = "Error: reading and counting these data takes more than --max-memory = 100 kB: read"
     for command in (["mine"], ["count", "--itemsets", "pairs.csv"], ["inspect"]):
         done = run(tmp_path, *command, "a.dat", "--max-memory", "100kB", "--output", "out.json")
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from commands import run
@@ -166,7 +167,15 @@ def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
     assert all(" % of ε for " in step for step in facts.steps)
     stores = fim.mine(by_store, **asked, by="store", segments=["0", "1"], supports=True)
     facts = facts_of(stores)
-    assert "Each of the releases that were made together" in facts.steps[0]
+    together = "Each of the releases that were made together"
+    assert together in facts.steps[0]
+    of_times: dict[str, Any] = {"time": "day", "top": 1}
+    days = [(n, item, f"2026-11-{1 + n % 20:02}") for n in range(900) for item in ("tea", "jam")]
+    sold = pd.DataFrame(days, columns=["basket", "item", "day"])
+    shop: dict[str, Any] = {"basket": "basket", "item": "item", **of_times}
+    assert together not in facts_of(fim.mine(sold, **shop, period="2026-11")).steps[0]
+    weeks = fim.mine(sold, **shop, period="week", periods="2026-W45..2026-W46", supports=True)
+    assert together in facts_of(weeks).steps[0]
     assert "The release does not have that number." in facts.spent[-1]
     assert facts.released[0] == "Released: 2 itemsets."
 

@@ -429,8 +429,8 @@ def test_as_many_stay_ahead_as_where_noise_is_drawn(noise: float) -> None:
         ({"neighbors": "both"}, "neighbors must be one of"),
         ({"universe_size": 1}, "universe_size must be a whole number of at least 2"),
         ({"universe_size": 29}, "user_items must be at most universe_size: nobody has more"),
-        ({"max_basket": 5}, "max_basket has no use with user_items"),
-        ({"confidence": 0.9}, "confidence has no use with user_items"),
+        ({"max_basket": 5}, "max_basket is not used with user_items"),
+        ({"confidence": 0.9}, "confidence is not used with user_items"),
     ],
     ids=str,
 )

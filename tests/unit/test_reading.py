@@ -205,6 +205,9 @@ def test_columns_that_are_missing_or_several() -> None:
     refused(doubled, "more than one column 'b'", basket="b")
     frame = pd.DataFrame([[1, SECRET]], columns=["b", "i"])
     refused(frame, "no column 'x'", "'i'", items="x")
+    for index in ("b", ["b", "i"]):
+        indexed = frame.assign(n=1).set_index(index)
+        refused(indexed, "'b' is in the index", "give frame.reset_index()", basket="b", item="n")
     refused(pd.DataFrame(), "no list column", "; it has no columns")
 
 

@@ -97,7 +97,7 @@ def test_a_frame_has_relative_supports_and_counts() -> None:
 @pytest.mark.parametrize("itemsets", [(), (Itemset((39, 48), 250, (150, 350)),)])
 def test_supports_that_are_no_shares_are_not_for_mlxtend(itemsets: tuple[Itemset, ...]) -> None:
     private = release_of(*itemsets, shares=SPLIT, neighbors="add-remove")
-    with pytest.raises(ParameterError, match=r"^association_rules needs shares of all") as error:
+    with pytest.raises(ParameterError, match=r"^a support cannot be a share: the number") as error:
         private.to_pandas()
     ways = ("neighbors='replace-one'", "to_pandas(relative=False)")
     assert all(way in str(error.value) for way in ways)

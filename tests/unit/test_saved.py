@@ -145,9 +145,9 @@ def broken() -> dict[str, Any]:
 def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the path of a release is empty; name a file"):
         fim.load("")
-    with pytest.raises(DataError, match="cannot be read: No such file"):
+    with pytest.raises(DataError, match="does not exist; check the path"):
         fim.load(tmp_path / "a.json")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="does not exist; check the path"):
         fim.load(tmp_path / "a.parquet")
     with pytest.raises(DataError, match="from the path of a file, not from a list"):
         fim.load([])  # type: ignore[arg-type]

@@ -149,10 +149,10 @@ def test_a_file_is_only_read(shop: str) -> None:
     ("place", "message"),
     [
         ("/nowhere.db", "'nowhere.db' does not exist"),
-        ("/notes.txt", "'notes.txt' is no SQLite database"),
+        ("/notes.txt", "'notes.txt' is not a SQLite database"),
         ("//", "'/' is a folder"),
-        ("shop.db", "'sqlite://shop.db' is no address of a SQLite file"),
-        ("/shop.db?mode=rw", "'sqlite:///shop.db?mode=rw' is no address of a SQLite file"),
+        ("shop.db", "'sqlite://shop.db' is not the address of a SQLite file"),
+        ("/shop.db?mode=rw", "'sqlite:///shop.db?mode=rw' is not the address of a SQLite file"),
     ],
 )
 def test_no_database(place: str, message: str, shop: str, tmp_path: Path, monkeypatch: Any) -> None:

@@ -183,7 +183,7 @@ REFUSED = [
     ("price > '1,50'", "with a text, which seems to be a number: write it without quotes"),
     ("order >= 1 and (price > 1 or product = 'tea')", "column 'price'"),
     ("product > 5", "column 'product' of .* with a number"),
-    ("product = true", "with true or false, and its values are no truth values"),
+    ("product = true", "with true or false, and its values are not truth values"),
 ]
 
 

@@ -205,4 +205,4 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == "Error: name two releases, or one of several segments and --between\n"
     said = run(tmp_path, "changes", "one.json", "two.json").stderr
-    assert said.startswith("Error: 'two.json' cannot be read")
+    assert said.startswith("Error: 'two.json' does not exist")

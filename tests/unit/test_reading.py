@@ -81,7 +81,7 @@ def test_chunks_change_nothing(name: str, tmp_path: Path, monkeypatch: pytest.Mo
         (pa.array([5, 2**64 - 1], pa.uint64()), {5, str(2**64 - 1)}),
         (
             pa.array([1.0, -0.0, 2.5, None, float("nan"), 1e20, float("inf")]),
-            {0, 1, "2.5", "1e+20", "inf"},
+            {0, 1, "2.5", "1" + 20 * "0", "inf"},
         ),
         (pa.array([1.0, 0.1], pa.float32()), {1, "0.1"}),
         (pa.array([True, False]), {"true", "false"}),

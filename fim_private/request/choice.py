@@ -21,7 +21,7 @@ from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
 # Where the number of users is not stated, up to so many of their itemsets are selected one by one.
-_FEW = {"items": 5, "together": 5, "pairs": 2}
+_FEW = 2
 # If it is stated, up to 20 itemsets are selected one by one: k of them if users · ε is at least
 # this times k^1.25. By kind, and by whether items are listed. Selections miss nearly all below
 # that, and a little less than levelwise above it.
@@ -190,7 +190,7 @@ def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> 
     sought = target.sought
     if promise.neighbors == Neighbors.REPLACE_ONE:
         sought *= 2  # the odds of a choice count half
-    if sought <= _FEW[kind]:
+    if sought <= _FEW:
         return True
     if public.units is None or sought > _MOST_SELECTED:
         return False

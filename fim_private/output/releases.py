@@ -146,22 +146,24 @@ def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Ite
 
 def _of_look(look: Look, sought: int) -> Iterator[str]:
     """Yield how a look decides between two plans. sought: how many itemsets."""
-    condition = look.condition
-    measured = f"the support of the itemset of rank {sought + 1:,}"
-    if isinstance(condition, EnoughForItems):
-        measured += f", and how many users have bought {condition.items:,} different items or more"
-    needed = f"{condition.most_needed:,} or more"
-    yield (
-        f"The first step measures, with noise, {measured}. If the support is {needed}, "
-        f"{look.request.mechanism.name} replaces the steps of levelwise. The cost is the same "
-        f"either way, and the release says which mechanism was used."
+    condition, picks = look.condition, look.request.mechanism.name
+    measured = (
+        f"The first step measures, with noise, the support of the itemset of rank {sought + 1:,}"
     )
+    either_way = "The cost is the same either way, and the release says which mechanism was used."
     if isinstance(condition, EnoughForItems):
+        much = f"{condition.items:,} different items or more"
         yield (
-            f"The more users have bought that much, the less support is enough: "
-            f"{condition.least_needed:,} if all have."
+            f"{measured}, and how many users have bought {much}. {picks} replaces the steps of "
+            f"levelwise if the support is large enough: {condition.most_needed:,} if no user has "
+            f"bought that much, {condition.least_needed:,} if all have. {either_way}"
         )
-    elif condition.leniency:
+        return
+    yield (
+        f"{measured}. If it is {condition.most_needed:,} or more, {picks} replaces the steps of "
+        f"levelwise. {either_way}"
+    )
+    if condition.leniency:
         of_few_users = math.ceil(condition.needed(_FEW_USERS))
         yield f"With fewer users, less is enough: {of_few_users:,} for {_FEW_USERS:,} users."
 

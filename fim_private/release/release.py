@@ -535,7 +535,7 @@ class Release(Published):
         """
         notes = [*self.certainty, *self.rows_read]
         if promise:
-            notes += [self.guarantee, *words.charged(self.charged)]
+            notes += words.promises(self)
         rows = [*map(self.cells, self)]
         return Table(self.title, self.columns, rows, notes, "release.to_pandas(relative=False)")
 
@@ -583,7 +583,7 @@ class Release(Published):
         guarantee.
         """
         tables = [self.table(promise=False), *map(Rules.table, (rules or {}).values())]
-        return "\n".join([*map(Table.markdown, tables), promise_of(self.guarantee, self.charged)])
+        return "\n".join([*map(Table.markdown, tables), promise_of(self)])
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -675,8 +675,9 @@ def _estimate(itemset: Itemset) -> tuple[float, float, float]:
     return (alone.support or 0, *(alone.interval or (0, math.inf)))
 
 
-def promise_of(guarantee: str, charged: Charged | None) -> str:
-    return "\n\n".join(map(markdown, (guarantee, *words.charged(charged)))) + "\n"
+def promise_of(release: Release) -> str:
+    """Return the last lines of Markdown: the guarantee, and what a ledger says."""
+    return "\n\n".join(map(markdown, words.promises(release))) + "\n"
 
 
 def _ends(prefix: str, intervals: Iterable[tuple[float, float] | None]) -> forms.Columns:

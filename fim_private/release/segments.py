@@ -170,9 +170,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         for name, release in self.items():
             content = release.to_markdown(rules and {"": rules[name]})
             releases.append(f"## {markdown(release.heading)}\n\n{content}")
-        return "\n".join(
-            [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
-        )
+        return "\n".join([f"# {markdown(self.title)}\n", *releases, promise_of(self.whole)])
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -206,6 +204,6 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
-        notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
+        notes += [*self.whole.rows_read, *words.promises(self.whole)]
         all_of_one = f"release[{self.kind_of_part}]"
         return Table(self.title, (self.kind_of_part, *columns), rows, notes, all_of_one, (0, 1))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fim_private.display import MARK, in_braces, printable
-from fim_private.dp.charge import Charged, Left
+from fim_private.dp.charge import Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, least_in_words, most_in_words, rounded_up
 from fim_private.dp.neighbors import Neighbors
@@ -115,13 +115,20 @@ def protected(release: AnyRelease) -> str:
     """Return the unit that a release protects, or a vote, in words."""
     if release.privacy_unit == "basket":
         return "basket"
-    protected_unit = "user (all their baskets)"
+    baskets = "all their baskets"
     if release.scope.per is not None:
-        kind = in_words(release.scope.per)
-        protected_unit = f"user's {kind} (all their baskets of that {kind})"
+        baskets += f" of that {in_words(release.scope.per)}"
+    whom = f"{_unit_of(release)} ({baskets})"
     if release.missing_user == MissingUser.OWN_UNIT:
-        protected_unit += " or basket without a user"
-    return protected_unit
+        whom += " or basket without a user"
+    return whom
+
+
+def _unit_of(release: AnyRelease) -> str:
+    """Return the unit that a release or a vote protects, briefly, such as "user's month"."""
+    if release.scope.per is None:
+        return str(release.privacy_unit)
+    return f"user's {in_words(release.scope.per)}"
 
 
 def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
@@ -206,8 +213,14 @@ def left_briefly(left: Left) -> str:
     return f"{sign} {most_in_words(loss)}"
 
 
-def charged(charge: Charged | None) -> tuple[str, ...]:
-    """Return what a ledger says of a charge, in a sentence; nothing if there was none."""
+def promises(release: AnyRelease) -> tuple[str, ...]:
+    """Return the guarantee of a release, or of a vote, and what a ledger says of its charge."""
+    return (release.guarantee, *charged(release))
+
+
+def charged(release: AnyRelease) -> tuple[str, ...]:
+    """Return what a ledger says of a charge, in sentences; nothing if there was none."""
+    charge = release.charged
     if charge is None:
         return ()
     where = "" if charge.period is None else f" in {charge.period}"
@@ -219,5 +232,6 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
         return (sentence,)
     return (
         sentence,
-        f"All that was charged to it so far comes to {charge.spent.as_total} for one unit.",
+        f"All that was charged to it so far comes to {charge.spent.as_total} for one "
+        f"{_unit_of(release)}.",
     )

@@ -65,7 +65,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
         assert re.sub(r"\\(.)", r"\1", sentence) in page_text
     for word in (
         "A user is a customer, and is identified in the data by 'customer'.",
-        "δ times the number of customers should be 0.1 at most. For about ",
+        "δ times the number of users should be 0.1 at most. For about ",
         "## What is not protected",
         "Released: ",
         " % of μ² for choosing the mechanism.",
@@ -199,3 +199,46 @@ def test_yaml_is_plain_where_names_are_not() -> None:
     assert as_yaml(values) == (
         'a:\n  - "\\" \\\\u2028 # :"\n  - "x\\\\ny"\nb:\n  c: 1.0e-300\n  d: 3\n'
     )
+
+
+def test_a_statement_calls_the_unit_by_one_name(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"user": "customer", "max_basket": 20, "max_baskets": 5}
+    ledger = fim.Ledger.create(tmp_path / "s.ledger", epsilon=3, delta=1e-5)
+    release = fim.mine(
+        REPOSITORY / DATA, **asked, ledger=ledger, dataset="s", mechanism="limited-domain"
+    )
+    said = facts_of(release).to_markdown()
+    assert re.findall("[^.-]*customer[^.]*", said) == [
+        " A user is a customer, and is identified in the data by 'customer'"
+    ]
+    assert "for one user." in said
+    assert "for one unit" not in said
+    assert "At most 5 baskets of a user count." in said
+
+
+def test_only_a_release_of_users_speaks_of_people_with_several_ids() -> None:
+    assert "several ids" not in facts_of(mined()).to_markdown()
+    users = replace(mined(), privacy_unit="user")
+    assert "A person with several ids counts as several users." in facts_of(users).to_markdown()
+
+
+def test_a_single_period_is_not_taken_for_several_releases() -> None:
+    asked: dict[str, Any] = {"user": "customer", "time": "date", "top": 1, "mechanism": "distance"}
+    one = facts_of(fim.mine(REPOSITORY / DATA, **asked, period="2025-Q1"))
+    assert one.steps[0] == "One step has all of it."
+    assert "Asked for: at most 1 itemset of size 2." in one.released
+    periods = ["2025-Q1", "2025-Q2"]
+    several = fim.mine(REPOSITORY / DATA, **asked, period="quarter", periods=periods)
+    facts = facts_of(several)
+    assert facts.steps[0] == "Each of the releases that were made together has such steps:"
+    assert "Asked for: at most 1 itemset of size 2 in each period." in facts.released
+    first, last = several.releases
+    changed = replace(several, releases=(first, replace(last, shares=mined().shares)))
+    assert facts_of(changed).steps == (
+        "The releases that were made together do not have the same steps: see each of them.",
+    )
+
+
+def test_a_release_with_a_seed_has_no_version() -> None:
+    [made, _] = facts_of(mined()).versions
+    assert made.startswith("Made by an unknown version of fim-private; described by fim-private")

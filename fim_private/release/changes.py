@@ -551,7 +551,7 @@ def spent_by_all(releases: Sequence[Release]) -> str:
         delta = budgets.pop()
     cost = smallest_cost(most_spent(spent), delta)
     total = cost.in_words if delta is None else cost.as_total
-    who = words.customers(first.privacy_unit).removesuffix("s")
+    who = words.customer(first.privacy_unit)
     if first.scope.per is not None and any(not release.scope.periods for release in releases):
         who += " in a year"
     return (

@@ -46,7 +46,12 @@ def _chart(release: AnyRelease, *, relative: bool) -> BarChart:
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
     bars = [_bar(release, itemset, per_cent=per_cent) for itemset in drawn]
-    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
+    customer = words.customer(release.privacy_unit)
+    notes = [
+        _how_drawn(release, bars),
+        *release.certainty_for(customer),
+        *release.rows_read_for(customer),
+    ]
     scale = ""
     if release.has_supports and bars:
         scale = words.customers(release.privacy_unit)

@@ -97,9 +97,14 @@ def braces(items: Sequence[Item] | None, unit: str) -> str:
     return in_braces(items)
 
 
+def customer(unit: str) -> str:
+    """Return what readers call a unit."""
+    return "customer" if unit == "user" else "basket"
+
+
 def customers(unit: str) -> str:
     """Return what readers call units."""
-    return "customers" if unit == "user" else "baskets"
+    return f"{customer(unit)}s"
 
 
 def percent(share: float, decimals: int) -> str:

@@ -273,6 +273,28 @@ def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) ->
     assert re.match(words, lead(mined(**asked)))
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"mechanism": "limited-domain", "top": 2}, "customers more than one that was chosen."),
+        ({"min_support": 0.1, "top": None}, "Of itemsets below 10 % of all customers"),
+        ({"top": 20}, "customers with many items buy much the same ones as customers with few"),
+        ({"rules": True}, "counts all customers who ever bought all of it"),
+    ],
+    ids=str,
+)
+def test_a_page_and_a_picture_of_users_speak_of_customers(
+    asked: dict[str, Any], words: str
+) -> None:
+    baskets = pa.table({"items": SHOP, "who": [*range(len(SHOP))]})
+    release = fim.mine(baskets, user="who", size=2, epsilon=5, seed=1, **asked)
+    assert isinstance(release, fim.Release)
+    everyday, _ = read(release).words.split("For the privacy officer")
+    assert words in everyday
+    assert "user" not in everyday
+    assert words in Markup(release.to_svg()).words
+
+
 def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
     release = mined(rules=True)
     content = page(release, rules_by_segment(release))

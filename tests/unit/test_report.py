@@ -121,6 +121,16 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
     assert "900" not in found.text  # how many there are is private
 
 
+def test_a_page_of_segments_has_a_picture_of_each_that_has_findings() -> None:
+    rows = [(shop, basket) for shop in ("north", "south") for basket in HALF]
+    table = pa.table({"items": [basket for _, basket in rows], "shop": [shop for shop, _ in rows]})
+    segments = ["north", "south", "west"]
+    release = fim.mine(table, by="shop", segments=segments, rules=True, top=3, epsilon=9, seed=1)
+    markup = Markup(page(release, rules_by_segment(release)))
+    figures = [tag for tag, attributes in markup.tags if attributes.get("class") == "picture"]
+    assert figures == ["figure"] * 2
+
+
 def test_the_head_has_title_date_and_data_set(tmp_path: Path) -> None:
     ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=3, delta=1e-5)
     today = datetime.date.today()

@@ -97,7 +97,7 @@ class _Sheet(Protocol):
         """Return rows, the header first."""
 
 
-def rows_by_segment(sheets: Mapping[str, _Sheet], kind: str = "segment") -> Rows:
+def rows_by_segment(sheets: Mapping[str, _Sheet], kind: str) -> Rows:
     """Return the rows of releases, or of their rules, as one table, with the segment in its first
     column; those under no name as they are.
 

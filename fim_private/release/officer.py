@@ -19,6 +19,7 @@ from fim_private.reading.options import MissingUser
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA, AnyRelease
 from fim_private.request.plan import shares_in_words
+from fim_private.request.scope import Scope
 
 Sentences = tuple[str, ...]
 # δ times the number of units should be no more (docs/privacy.md, "The size of δ").
@@ -163,7 +164,7 @@ def _spent(release: AnyRelease) -> Iterator[str]:
         return
     yield f"The budget was set as {amounts}."
     sums = release.adds_up
-    if sums is None or release.scope.units_of_user > 1:
+    if sums is None or _makes_users_several_units(release.scope):
         return
     names_delta = sums["zcdp_delta"]
     also, both = f"ρ-zCDP with ρ = {least_in_words(sums['rho'])}", ""
@@ -173,6 +174,11 @@ def _spent(release: AnyRelease) -> Iterator[str]:
     if names_delta:
         also += f", {both}δ₀-approximately with δ₀ = {least_in_words(names_delta)}"
     yield f"The steps add up to {also}."
+
+
+def _makes_users_several_units(scope: Scope) -> bool:
+    """Return whether one user may be several units: what adds up is then of all of them."""
+    return scope.per is not None and (len(scope.periods) > 1 or scope.units_of_user > 1)
 
 
 def _size_of_delta(release: AnyRelease) -> Iterator[str]:

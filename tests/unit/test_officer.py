@@ -15,6 +15,8 @@ from released import SHOP, Markup, mined
 import fim_private as fim
 from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.officer import as_yaml, facts_of, registry_entry
 from fim_private.release.page import page
 
@@ -237,6 +239,25 @@ def test_a_single_period_is_not_taken_for_several_releases() -> None:
     assert facts_of(changed).steps == (
         "The releases that were made together do not have the same steps: see each of them.",
     )
+
+
+def test_several_periods_say_what_their_ledger_has_spent(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "top": 1}
+    ledger = fim.Ledger.create(tmp_path / "s.ledger", epsilon=3, delta=1e-5, per="month")
+    asked |= {"period": "month", "periods": ["2025-01", "2025-02"], "ledger": ledger}
+    release = fim.mine(REPOSITORY / DATA, **asked, dataset="s")
+    for shown in (str(release), release.to_markdown(), render_table(release, Screen())):
+        assert "for one user's month." in " ".join(shown.split())
+
+
+def test_several_periods_that_are_units_have_a_page_and_a_statement(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "top": 1}
+    months = ["2025-01", "2025-02"]
+    release = fim.mine(REPOSITORY / DATA, **asked, period="month", periods=months)
+    fim.report(release, tmp_path / "page.html")
+    assert facts_of(release).spent[0] == "The budget was set as ε = 1, δ = 1e-06."
+    assert "add up" not in " ".join(facts_of(release).spent)
+    assert "add up" in " ".join(facts_of(release["2025-01"]).spent)
 
 
 def test_a_release_with_a_seed_has_no_version() -> None:

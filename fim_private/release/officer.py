@@ -186,7 +186,7 @@ def _size_of_delta(release: AnyRelease) -> Iterator[str]:
     delta = release.cost.delta
     if not delta:
         return
-    units = f"{release.privacy_unit}s"
+    units = words.units_of(release, release.privacy_unit)
     rule = f"δ times the number of {units} should be {float(_MOST_EXPOSED)} at most."
     if release.units is None:
         yield f"{rule} The release does not have that number."
@@ -211,8 +211,10 @@ def _steps(release: AnyRelease) -> Iterator[str]:
         yield "Each of the releases that were made together has such steps:"
     if len(first.shares) < 2:
         yield "One step has all of it."
+    units = words.units_of(first, first.privacy_unit)
     for purpose, share in shares_in_words(first.shares).items():
-        yield f"{100 * float(share):.1f} % of {_measure(first.shares[0])} for {purpose}."
+        spent = f"{100 * float(share):.1f} % of {_measure(first.shares[0])}"
+        yield f"{spent} for {purpose.replace('units', units)}."
 
 
 def _measure(step: Step) -> str:
@@ -249,12 +251,12 @@ def _released(release: AnyRelease) -> Iterator[str]:
         where = "" if len(release.by_segment) == 1 else f" {_IN_EACH[release.kind_of_part]}"
         most = words.number_of(whole.wanted, "itemset")
         yield f"Asked for: at most {most} of size {whole.size}{where}."
-    units = f"{whole.privacy_unit}s"
+    units = words.units_of(whole, whole.privacy_unit)
     least = whole.min_support
     if isinstance(least, float):
         yield f"At least {at_most(100 * Exact(least))} % of all {units} have each of them."
     elif least is not None:
-        yield f"At least {words.number_of(least, whole.privacy_unit)} have each of them."
+        yield f"At least {least:,} {units} have each of them."
     if whole.units is not None:
         number = f"Number of {units}: {whole.units:,}"
         if whole.units_interval is not None:

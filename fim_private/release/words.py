@@ -107,6 +107,13 @@ def customers(unit: str) -> str:
     return f"{customer(unit)}s"
 
 
+def units_of(release: AnyRelease, unit: str) -> str:
+    """Return what a release counts, by a word for its unit: "users", or "users' months"."""
+    if release.scope.per is None:
+        return f"{unit}s"
+    return f"{unit}s' {in_words(release.scope.per)}s"
+
+
 def percent(share: float, decimals: int) -> str:
     """Return a share as text, in per cent."""
     return f"{100 * share:,.{decimals}f} %"

@@ -260,6 +260,20 @@ def test_several_periods_that_are_units_have_a_page_and_a_statement(tmp_path: Pa
     assert "add up" in " ".join(facts_of(release["2025-01"]).spent)
 
 
+def test_what_users_buy_in_a_month_is_counted_as_users_months() -> None:
+    asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "count": True}
+    release = fim.mine(REPOSITORY / DATA, **asked, top=3)
+    assert isinstance(release, fim.Release)
+    facts = facts_of(release)
+    said = " ".join((*facts.spent, *facts.released))
+    assert "δ times the number of users' months should be 0.1 at most." in said
+    assert f"Number of users' months: {release.units:,} with noise" in said
+    everyday = Markup(page(release)).words
+    assert "Customers' months about 59," in everyday or "Customers' months about 60," in everyday
+    assert "A customer counts once for each month." in everyday
+    assert "about any one customer in any one month. What this page promises" in everyday
+
+
 def test_a_release_with_a_seed_has_no_version() -> None:
     [made, _] = facts_of(mined()).versions
     assert made.startswith("Made by an unknown version of fim-private; described by fim-private")

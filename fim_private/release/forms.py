@@ -276,7 +276,7 @@ def _needless(release: AnyRelease) -> set[str]:
     sizes = release.sizes
     needless = {
         "sizes": sizes == (*range(sizes[0], sizes[-1] + 1),),
-        "top": release.wanted == 1,
+        "top": release.top == release.wanted == 1,
         "union": not release.union,
         "capped": release.min_support is None,
         "keep_all": not release.keep_all,

@@ -103,6 +103,16 @@ def test_a_workbook_has_a_sheet_with_numbers_and_without_formulas(tmp_path: Path
     assert [row[5] for row in rows] == [one.doubtful for one in release]
 
 
+def test_more_itemsets_asked_for_than_are_possible_stay_as_many(tmp_path: Path) -> None:
+    release = fim.mine(SHOP, catalogue=["bread", "butter"], top=2, supports=True, seed=1)
+    assert isinstance(release, fim.Release)
+    assert (release.top, release.wanted) == (2, 1)
+    release.save(tmp_path / "r.json")
+    loaded = fim.load(tmp_path / "r.json")
+    assert isinstance(loaded, fim.Release)
+    assert (loaded.top, loaded.wanted, loaded.certainty) == (2, 1, release.certainty)
+
+
 def test_a_workbook_of_segments(tmp_path: Path) -> None:
     sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
     fim.mine(sales, by="store", segments="A,B", top=2, epsilon=9, seed=1).save(tmp_path / "a.xlsx")

@@ -211,6 +211,7 @@ def _steps(release: AnyRelease) -> Iterator[str]:
         yield "Each of the releases that were made together has such steps:"
     if len(first.shares) < 2:
         yield "One step has all of it."
+        return
     units = words.units_of(first, first.privacy_unit)
     for purpose, share in shares_in_words(first.shares).items():
         spent = f"{100 * float(share):.1f} % of {_measure(first.shares[0])}"

@@ -109,6 +109,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
             2,
         ),
         ({"mechanism": "limited-domain", "top": 2, "supports": True}, 1),
+        ({"mechanism": "limited-domain", "top": 1, "supports": False}, 1),
     ],
     ids=str,
 )

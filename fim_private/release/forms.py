@@ -191,16 +191,18 @@ def pandas_frame(
     return frame
 
 
-def joined(frames: Mapping[str, Frame], part: str) -> Frame:
-    """Return the frames of segments as one, with the segment in a first column, named part; a frame
-    under no name as it is.
+def joined(frames: Mapping[str, Frame], kind: str) -> Frame:
+    """Return the frames of segments as one, with the segment in a first column; a frame under no
+    name as it is.
+
+    kind: the title of the first column.
     """
     import pandas as pd
 
     if "" in frames:
         return frames[""]
     for name, frame in frames.items():
-        frame.insert(0, part, name)
+        frame.insert(0, kind, name)
     filled = [frame for frame in frames.values() if len(frame)]
     return pd.concat(filled or [*frames.values()][:1], ignore_index=True)
 

@@ -249,7 +249,9 @@ def _released(release: AnyRelease) -> Iterator[str]:
     if whole.mechanism == words.GIVEN:
         yield f"Supports of {words.number_of(whole.top, 'itemset')}, named as public."
     else:
-        where = "" if len(release.by_segment) == 1 else f" {_IN_EACH[release.kind_of_part]}"
+        where = ""
+        if len(release.by_segment) > 1:
+            where = f" {_IN_EACH[release.kind_of_part]}"
         most = words.number_of(whole.wanted, "itemset")
         yield f"Asked for: at most {most} of size {whole.size}{where}."
     units = words.units_of(whole, whole.privacy_unit)

@@ -34,11 +34,11 @@ def charts_of(
 
 def with_guarantee(release: AnyRelease, charts: Sequence[BarChart]) -> list[BarChart]:
     """Return charts with the guarantee below the last, or the want of one above the first."""
-    first, *others = charts
     if not release.private:
-        return [replace(first, warning=release.guarantee), *others]
-    *others, last = charts
-    return [*others, replace(last, notes=[*last.notes, release.guarantee])]
+        first, *following = charts
+        return [replace(first, warning=release.guarantee), *following]
+    *before, last = charts
+    return [*before, replace(last, notes=[*last.notes, release.guarantee])]
 
 
 def _chart(release: AnyRelease, *, relative: bool) -> BarChart:

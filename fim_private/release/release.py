@@ -326,8 +326,8 @@ class Release(Published):
         number = f"{count:,} of the {self.wanted:,}"
         if count == self.wanted:
             number = f"The {count:,}"
-        which = "possible" if self.wanted == self._possible else "most frequent"
-        kinds = f"{which} {self._kinds(self.wanted)}"
+        rank = "possible" if self.wanted == self._possible else "most frequent"
+        kinds = f"{rank} {self._kinds(self.wanted)}"
         if not self.union and len(self.sizes) > 1:
             kinds += f" ({self.top:,} of each size)"
         return f"{number} {kinds}, {self._ranked_by}"
@@ -402,9 +402,9 @@ class Release(Published):
             return words.SEEDED
         sentence = words.guarantee(self.mechanism, self.neighbors, self)
         if self.zcdp is not None:
-            approximately = (
-                f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
-            )
+            approximately = ""
+            if self.zcdp.delta:
+                approximately = f"{least_in_words(self.zcdp.delta)}-approximately "
             sentence += (
                 f" This follows from {approximately}ρ-zCDP with ρ = "
                 f"{least_in_words(self.zcdp.rho)}, which adds up: "

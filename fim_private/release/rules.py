@@ -362,6 +362,8 @@ class RuleChoice:
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
             widest = max(len(consequent), 1)
+        if longest is not None:
+            longest = positive_integer("max_antecedent", longest)
         basket_items = None
         if basket is not None:
             basket_items = items_asked("basket", basket)
@@ -376,7 +378,7 @@ class RuleChoice:
             antecedent,
             consequent,
             contains,
-            None if longest is None else positive_integer("max_antecedent", longest),
+            longest,
             positive_integer("max_consequent", widest),
             flag("redundant", limits["redundant"]),
             sort,

@@ -51,7 +51,7 @@ def some_of(number: int, every: int, thing: str) -> str:
 
 
 def are_above(number: int, every: int, thing: str) -> str:
-    """Return "all 5 rules are clearly above chance", "1 of 5 rules is clear of chance", …"""
+    """Return "all 5 rules are clearly above chance", "1 of 5 rules is clearly above chance", …"""
     verb = "are" if number > 1 else "is"
     return f"{some_of(number, every, thing)} {verb} clearly above chance"
 
@@ -59,8 +59,8 @@ def are_above(number: int, every: int, thing: str) -> str:
 def about(number: int, interval: tuple[int, int]) -> str:
     """Return a noisy number, rounded to a power of ten that the noise does not fill."""
     step = 10 ** len(str((interval[1] - interval[0]) // 2))
-    nearest = step * round(number / step)
-    return f"about {nearest if nearest else number:,}"
+    nearest = step * round(number / step) or number
+    return f"about {nearest:,}"
 
 
 def candidates(number: int, sure: int, among: str) -> str:

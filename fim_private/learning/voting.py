@@ -455,9 +455,7 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
 
 
 def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
-    """Return random numbers, all different: sorted by them, things stand in uniformly random
-    order.
-    """
+    """Return random numbers, all different: to sort by them is to shuffle uniformly."""
     while True:
         keys = randomness.words(count, 8)
         if len(np.unique(keys)) == count:  # but for one time in 10^7 where there are a million

@@ -39,7 +39,7 @@ FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
 # Supports are rounded to whole units, and so are numbers of units.
 _ROUNDING = 1.0
-# Of an itemset that one release lacks, the difference is known from one side only.
+# If one release lacks an itemset, the difference is known from one side only.
 _BOUND = {"new": "at least ", "gone": "at most "}
 
 
@@ -293,8 +293,9 @@ class _Estimate(NamedTuple):
 def _tail(distance: float, *estimates: _Estimate) -> float:
     """Return at most how likely the errors of estimates add up to a distance >= 0, either way.
 
-    Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its
-    deviation is one of all: one of the parts is then reached (union bound).
+    For normal noise alone it is exact. Otherwise all normal noise together, and each Laplace noise,
+    has a part of the distance in proportion to its deviation. If the errors add up to the distance,
+    at least one of them reaches its part (union bound).
     """
     variance = sum(estimate.variance for estimate in estimates)
     scales = [scale for estimate in estimates for scale in estimate.laplace if scale]

@@ -154,12 +154,12 @@ class Drawing:
     """What is drawn, in pixels from the upper left corner; later ones lie on earlier ones.
 
     Attributes:
-        width: Of the whole.
-        height: Of the whole.
-        lines: Below all others.
-        squares: Above the lines.
-        dots: Above the squares.
-        texts: Above all others.
+        width: The width of the whole.
+        height: The height of the whole.
+        lines: Lines, which lie below all else.
+        squares: Squares, which lie on the lines.
+        dots: Dots, which lie on the squares.
+        texts: Texts, which lie on all else.
     """
 
     width: float

@@ -18,10 +18,10 @@ from fim_private.request.itemsets import Items, Itemset
 from fim_private.request.supports import SupportNoise
 
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run
-# in some of them. What is not seen before the sign does not stop them.
+# in some of them. Invisible characters before the sign do not stop them.
 _UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _FORMULA = re.compile(rf"[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
-# But for text that is a number, which has a sign and nothing to run.
+# A number may have a sign, too, and there is nothing in it to run.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its
 # own.

@@ -15,7 +15,7 @@ from fim_private.release.forms import AnyRelease
 from fim_private.release.labels import cut, named, width
 from fim_private.request.itemsets import Itemset
 
-# More bars nobody reads; the other forms of a release have all.
+# Nobody reads more bars than this. The other forms of a release have all itemsets.
 _MOST_BARS = 200
 
 

@@ -132,7 +132,7 @@ class Release(Published):
         items: Collection[Item] | None
         if isinstance(itemset, Itemset):
             items = itemset.items
-        # Of a text it would look as if it asked whether any itemset has it.
+        # A text is a collection, too: of letters, which nobody means as items.
         elif isinstance(itemset, Collection) and not isinstance(itemset, str | bytes):
             items = itemset
         else:
@@ -293,7 +293,7 @@ class Release(Published):
         """
         if not self.units:
             return None
-        # Of a noisy number of units it was made with the release, of the noise of both.
+        # If the number of units is noisy, it was made with the release, from the noise of both.
         if itemset.interval is None or self.units_interval is not None:
             return itemset.share_interval
         low, high = itemset.interval
@@ -428,7 +428,7 @@ class Release(Published):
             return ()
         marks = [itemset.doubtful for itemset in self if itemset.doubtful is not None]
         if self.min_support is not None:
-            # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
+            # It is about what lies below, not what is shown (docs/privacy.md, "A least support").
             least = self._least(unit)
             sure = (
                 f"Of itemsets below {least}, at most 2.5 % come out unmarked (without "
@@ -564,7 +564,7 @@ class Release(Published):
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         itemsets = [itemset.items or () for itemset in self.itemsets]
-        # Of sizes that no basket has there are no more columns than a spreadsheet has.
+        # For sizes that no basket has there are no more columns than a spreadsheet has.
         items = forms.item_columns("item", itemsets, min(max(self.sizes), _MOST_COLUMNS))
         return forms.rows_of(items | self.columns_of(self.itemsets))
 
@@ -622,7 +622,7 @@ class Release(Published):
         columns, dtypes = self.columns_of(named), {"doubtful": "boolean"}
         shares = columns.pop("share", None)
         if relative:
-            # Of no units there are no shares: missing then, whatever came out.
+            # Without units there are no shares: they are missing then, whatever came out.
             dtype = "float64" if self.has_supports and self.units else "Float64"
             dtypes |= dict.fromkeys(("support", "lower", "upper"), dtype)
         if relative and self.has_supports:

@@ -51,7 +51,7 @@ class Number(NamedTuple):
     interval: str = ""
 
 
-# More dots nobody reads; the other forms of rules have all.
+# Nobody reads more dots than this. The other forms of rules have all of them.
 _MOST_DRAWN = 100
 
 

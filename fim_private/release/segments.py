@@ -63,7 +63,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
 
     @property
     def max_segments(self) -> int:
-        """How many a unit counts in at most."""
+        """In how many segments, or periods, a unit counts at most."""
         return self.releases[0].scope.max_segments
 
     @property
@@ -108,7 +108,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         same_shares = all(release.shares == first.shares for release in self.releases)
         names = ", ".join(self)
-        # A unit counts in so many of them, and a user for good in all periods.
+        # A unit counts in so many of them. A user who is protected for good counts in all periods.
         counting = self.releases[: self.max_segments]
         if self.kind_of_part == "period" and self.privacy_unit == "user":
             counting = self.releases

@@ -155,7 +155,7 @@ def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     factor = f"a factor e^{epsilon}"
     if cost.epsilon < _LARGE_EPSILON:
-        # Of ε as it is written, so that the factor is no less than what it says.
+        # The factor of ε as it is written here, so that the two agree.
         growth = growth_bound(Exact(float(epsilon)))
         if growth is not None:
             factor += f" = {rounded_up(growth, 3)}"

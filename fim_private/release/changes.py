@@ -391,15 +391,8 @@ def all_changes(before: Release, after: Release) -> Changes:
     """
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
-    earlier, later = (
-        {
-            key: _Estimate.of(release, itemset)
-            for key, itemset in itemsets_with_share(release, common).items()
-        }
-        for release in (before, after)
-    )
-    uncorrected = []
-    pairs = []
+    earlier, later = _estimates(before, common), _estimates(after, common)
+    uncorrected, pairs = [], []
     for key, items in (named_itemsets(after) | named_itemsets(before)).items():
         first, second = earlier.get(key), later.get(key)
         if first and second:
@@ -410,22 +403,16 @@ def all_changes(before: Release, after: Release) -> Changes:
         elif first:
             uncorrected.append(_reversed(_new(first, _most_in(after, len(key)), items)))
     p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
-    # Benjamini and Hochberg's procedure.
-    small = [
-        rank
-        for rank, p_value in enumerate(p_values, 1)
-        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
-    ]
-    clear = {*p_values[: max(small, default=0)]}
+    clear = _clear_among(p_values)
+    corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
+    corrected.sort(key=lambda change: (-abs(change.difference or 0), [*map(str, change.items)]))
+    # The surest come first, and what cannot be told comes last.
+    corrected.sort(key=lambda change: (change.p_value is None, change.p_value))
     # The smallest difference whose p-value is small at rank 1.
     rank_one = FALSE_DISCOVERY_RATE / max(len(p_values), 1)
     least = [
         _reach(rank_one, first, second) + first.slack + second.slack for first, second in pairs
     ]
-    corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
-    corrected.sort(key=lambda change: (-abs(change.difference or 0), [*map(str, change.items)]))
-    # The surest come first, and what cannot be told comes last.
-    corrected.sort(key=lambda change: (change.p_value is None, change.p_value))
     return Changes(
         changes=corrected,
         names=_names(before, after),
@@ -434,6 +421,22 @@ def all_changes(before: Release, after: Release) -> Changes:
         releases=(before, after),
         keep_all=True,
     )
+
+
+def _estimates(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], _Estimate]:
+    """Return the estimates of the itemsets of these sizes that have a share in a release."""
+    itemsets = itemsets_with_share(release, sizes)
+    return {key: _Estimate.of(release, itemset) for key, itemset in itemsets.items()}
+
+
+def _clear_among(p_values: Sequence[float]) -> set[float]:
+    """Return which of ascending p-values are of clear changes (Benjamini and Hochberg)."""
+    small = [
+        rank
+        for rank, p_value in enumerate(p_values, 1)
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
+    ]
+    return {*p_values[: max(small, default=0)]}
 
 
 def between(release: object, names: str) -> tuple[Release, Release]:

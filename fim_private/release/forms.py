@@ -145,15 +145,20 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
                 sheet_name = name if number == 1 else f"{name} {number}"
                 sheet = book.add_worksheet(sheet_name)
                 sheet.write_row(0, 0, header, bold)
-                for place, row in enumerate(rows[start : start + most_rows], 1):
-                    for column, cell in enumerate(map(_sheet_cell, row)):
-                        if isinstance(cell, str):
-                            # Not by `write`, which makes formulas and links of some texts.
-                            sheet.write_string(place, column, cell)
-                        else:
-                            sheet.write(place, column, cell)
+                _write_rows(sheet, rows[start : start + most_rows])
                 sheet.freeze_panes(1, 0)
     return stream.getvalue()
+
+
+def _write_rows(sheet: Any, rows: Rows) -> None:
+    """Write rows into a sheet, below its header."""
+    for place, row in enumerate(rows, 1):
+        for column, cell in enumerate(map(_sheet_cell, row)):
+            if isinstance(cell, str):
+                # Not by `write`, which makes formulas and links of some texts.
+                sheet.write_string(place, column, cell)
+            else:
+                sheet.write(place, column, cell)
 
 
 def _sheet_cell(value: Cell) -> Cell:

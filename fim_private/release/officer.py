@@ -297,7 +297,7 @@ def _unprotected(release: AnyRelease) -> Iterator[str]:
     )
     if scope.items_are_public:
         yield "The names of all items: they were taken to be public."
-    elif scope.catalogue is not None:
+    elif scope.catalogue is not None or scope.groups:
         yield "The catalogue: the list of items was given as public."
     else:
         yield "No catalogue was given: the names of items come from the data, under the guarantee."

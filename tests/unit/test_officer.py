@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from commands import run
 from real_data import REPOSITORY
@@ -152,6 +153,21 @@ def test_what_is_not_protected_is_named(asked: dict[str, Any], sentence: str) ->
     said = " ".join(facts_of(mined(**asked)).unprotected)
     assert sentence in said
     assert ("The exact number of baskets." in said) == ("neighbors" in asked)
+
+
+def test_levels_of_groups_have_a_public_catalogue() -> None:
+    items = {"item": ["bread", "butter", "jam", "tea"], "kind": ["food", "food", "food", "drink"]}
+    asked: dict[str, Any] = {
+        "catalogue_item": "item",
+        "group": ["kind", "store"],
+        "size": 1,
+        "top": 1,
+        "seed": 1,
+    }
+    release = fim.mine(SHOP, catalogue=pa.table({**items, "store": ["A"] * 4}), **asked)
+    unprotected = facts_of(release).unprotected
+    assert "The catalogue: the list of items was given as public." in unprotected
+    assert "No catalogue was given" not in " ".join(unprotected)
 
 
 def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:

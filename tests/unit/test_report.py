@@ -86,7 +86,8 @@ def test_a_promise_says_whom_it_is_about() -> None:
     table = pa.Table.from_pylist(rows)
     with pytest.warns(fim.PrivacyWarning, match="does not hide which users"):
         found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
-    assert "Suppose any one customer whose rows were read had bought anything else" in found
+    suppose = "Suppose any one customer whose rows were read had bought anything else"
+    assert f"{suppose}, and these rows had been read as well." in found
     assert "This page protects each customer, with all that they bought." in found
     assert "released exactly" not in found
     assert "those where x = 1" in found

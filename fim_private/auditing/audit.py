@@ -52,7 +52,6 @@ _MOST_TRIALS = 1_000_000
 CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
 
-
 _NONE = Fraction(0)
 _UNCAPPED = 2  # so many settings come first that differ in their universe alone
 

@@ -543,8 +543,8 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
     """Return the divergence of c(1) + Z, which the paper's proof counts as released.
 
-    Where c(1) moves by 1, it is that of the values of Z on one side of 0, whose chances fall by
-    e^{-1/b}.
+    If c(1) moves by 1, it is that of the values of Z on one side of 0, whose probabilities change
+    by the factor e^{-1/b}.
     """
     with localcontext(DIGITS):
         falls = decay(1 / mechanism.noise.maximum_scale, 1)

@@ -80,17 +80,18 @@ class Step:
 Teller = Callable[[int, Step], Sequence[Number]]
 
 
-def _same(one: object, other: object) -> bool:
+def _same(first: object, second: object) -> bool:
     """Return whether two outcomes are equal. NaN is equal to NaN."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, float | np.ndarray) and isinstance(other, float | np.ndarray):
-        arrays = np.asarray(one), np.asarray(other)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        same_keys = first.keys() == second.keys()
+        return same_keys and all(_same(first[key], second[key]) for key in first)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(_same, first, second))
+    if isinstance(first, float | np.ndarray) and isinstance(second, float | np.ndarray):
+        arrays = np.asarray(first), np.asarray(second)
         are_numbers = all(array.dtype.kind in "biufc" for array in arrays)
         return np.array_equal(*arrays, equal_nan=are_numbers)
-    return bool(one == other)
+    return bool(first == second)
 
 
 class Recorder:

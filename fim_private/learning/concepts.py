@@ -189,8 +189,9 @@ def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[list[Piece], lis
         for (start, end), smaller in zip(pairwise(cuts), below, strict=True)
     ]
     # Above a value its positives are wrong, and its other rows are right.
-    changes = (1 if label else -1 for _, label in rows)
-    wrong = [*accumulate(changes, initial=sum(not label for _, label in rows))]
+    change = {True: 1, False: -1}
+    negatives = sum(not label for _, label in rows)
+    wrong = [*accumulate((change[label] for _, label in rows), initial=negatives)]
     return pieces, [wrong[piece.below] for piece in pieces]
 
 

@@ -205,7 +205,7 @@ def quantiles(
         raise ParameterError(
             f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}"
         )
-    # for each value by which the numbers below and above a point differ (Theorem 21)
+    # per value by which the numbers below and above a point differ (Theorem 21)
     rate = exponential_rate(epsilon, neighbors) / (2 * levels)
     whole = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
     check_some("values", whole, neighbors)
@@ -225,7 +225,7 @@ def _split(
     values: list[int], levels: int, low: int, high: int, rate: Fraction, randomness: Randomness
 ) -> list[int]:
     """Return 2**levels - 1 quantiles of ascending values: the median, and those of either side."""
-    if low == high:  # an empty domain has but its boundary
+    if low == high:  # an empty domain has only its boundary
         return [low] * (2**levels - 1)
     if not levels:
         return []

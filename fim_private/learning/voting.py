@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -57,7 +58,7 @@ Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and return
 
 
 @dataclass(frozen=True)
-class _OfPairs:
+class _OfPairs(ABC):
     """A question about the pairs of items that a share of a block's units have, ties in label
     order.
     """
@@ -82,13 +83,15 @@ class _OfPairs:
         codes, supports = counter.itemsets(least, block.units)
         codes = np.sort(codes, axis=1)
         order = np.lexsort(codes.T[::-1])  # codes are in the order of labels
-        codes, supports = codes[order], supports[order]
-        if isinstance(self, HighestLift):
-            expected = counter.item_supports[codes].prod(axis=1)
-            return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
-        rules = np.concatenate([codes, codes[:, ::-1]])
-        places = _highest(np.tile(supports, 2), counter.item_supports[rules[:, 0]], count)
-        return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
+        best = self._best(codes[order], supports[order], counter.item_supports, count)
+        return [self._answer(_labels(block, pair)) for pair in best]
+
+    @abstractmethod
+    def _best(self, pairs: Int64, supports: Int64, item_supports: Int64, count: int) -> Int64:
+        """Return the best pairs, at most `count`: (n, 2) codes, in the order of an answer."""
+
+    def _answer(self, pair: tuple[Item, ...]) -> Answer:
+        return pair
 
     def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
         return {"question": self.name, "min_share": plain(self._share)}
@@ -111,6 +114,10 @@ class HighestLift(_OfPairs):
     name: ClassVar[str] = "highest-lift"
     sought: ClassVar[str] = "the highest lift"
 
+    def _best(self, pairs: Int64, supports: Int64, item_supports: Int64, count: int) -> Int64:
+        expected = item_supports[pairs].prod(axis=1)
+        return pairs[_highest(supports, expected, count)]
+
 
 @dataclass(frozen=True)
 class HighestConfidence(_OfPairs):
@@ -123,6 +130,15 @@ class HighestConfidence(_OfPairs):
 
     name: ClassVar[str] = "highest-confidence"
     sought: ClassVar[str] = "the rule of highest confidence"
+
+    def _best(self, pairs: Int64, supports: Int64, item_supports: Int64, count: int) -> Int64:
+        rules = np.concatenate([pairs, pairs[:, ::-1]])
+        of_left_sides = item_supports[rules[:, 0]]
+        return rules[_highest(np.tile(supports, 2), of_left_sides, count)]
+
+    def _answer(self, pair: tuple[Item, ...]) -> Answer:
+        left, right = pair
+        return (left,), (right,)
 
 
 @dataclass(frozen=True)
@@ -441,9 +457,7 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
 
 
 def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
-    """Return random numbers, all different: sorted by them, things stand in uniformly random
-    order.
-    """
+    """Return random numbers, all different: to sort by them is to shuffle uniformly."""
     while True:
         keys = randomness.words(count, 8)
         if len(np.unique(keys)) == count:  # but for one time in 10^7 where there are a million

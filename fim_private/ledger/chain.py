@@ -52,7 +52,7 @@ def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
     return {name: str(Fraction(value.numerator, value.denominator)) for name, value in sums.items()}
 
 
-@lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
+@lru_cache(maxsize=1 << 12)  # most ledgers have the same few costs again and again
 def amount_in(text: object) -> Fraction:
     """Return the number that `sums_written` wrote. Raises ValueError for anything else."""
     if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1:

@@ -44,7 +44,7 @@ FROM pg_class WHERE oid IN ('fim_private.ledgers'::regclass, 'fim_private.entrie
 # Whoever has the row sees what others wrote before; so every statement sees what is there then.
 _READS = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
 _WRITES = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# Whatever is usual at this server. Who falls silent does not keep the row.
+# These hold whatever the server's defaults are. A client that falls silent loses the row.
 _SETTINGS = """
 SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', $1, true),
     set_config('idle_in_transaction_session_timeout', $1, true),

@@ -304,7 +304,9 @@ class Statement(Tabular):
                 f"another ledger, or say {parameter('allow_other_unit')} if both name the same "
                 f"{unit}s"
             )
-        span, first = charge.span, None if self.first is None else self.first.span
+        if self.first is None:
+            return None
+        span, first = charge.span, self.first.span
         if span is None or span.per is None or first is None or first.partition == span.partition:
             return None
         kind = in_words(span.per)

@@ -24,7 +24,7 @@ CLOSED_FORMS = {
 }
 _FORMS = (1, 2, 3, FORM, *CLOSED_FORMS)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-# For so long it is waited for another process, which holds a ledger for some milliseconds.
+# How long to wait for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds
 IN_USE = f"another process has had it for {PATIENCE:.0f} seconds; end that, or try again"
 CREATE = "create it with `fim-private budget create`"

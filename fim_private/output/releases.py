@@ -85,7 +85,7 @@ def render_table(
         blocks.append(Rule())
     if advise:
         blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
-    sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
+    sentences = (*common, *whole.rows_read, *words.promises(whole))
     return screen.render([*blocks, *sentences])
 
 
@@ -322,7 +322,7 @@ def render_vote(vote: Vote, screen: Screen) -> str:
     answer = vote.text
     if not vote.abstained:
         answer = f"    {answer}"
-    lines = (answer, *vote.remarks, vote.guarantee, *words.charged(vote.charged))
+    lines = (answer, *vote.remarks, *words.promises(vote))
     return screen.render([bold(vote.title), *lines])
 
 

@@ -206,7 +206,7 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
     for changes in sorted(search.changes(), key=search.price):
         # Without any change it is the same request.
         attempts = [changes | budget for budget in budgets if changes or budget]
-        # Of what gives up no less than another that will do, nothing is tried.
+        # What gives up no less than another request that will do is not tried.
         cheaper = [attempt for attempt in attempts if search.price(attempt) < lowest_price]
         attempted = search.least_of(cheaper)
         if attempted is None:

@@ -260,12 +260,12 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     if target.min_support is not None or request.public.max_basket is not None:
         return None
     plan, shop = plan_of(request), Shop.of(units, items, among)
-    found, step = _found_by_plan(request, plan, shop), plan.step("look")
-    if found is None or plan.look is None or step is None:
-        return found
+    share_found, step = _found_by_plan(request, plan, shop), plan.step("look")
+    if share_found is None or plan.look is None or step is None:
+        return share_found
     left_out = shop.top(target.sizes, target.top).rivals
     if not len(left_out):
-        return found
+        return share_found
     condition = plan.look.condition
     if isinstance(condition, EnoughForItems):
         # as if the numbers of items that users have bought fell off exponentially
@@ -277,7 +277,7 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     is_picked = float(_normal(lead))
     of_picks = _found_by_plan(plan.look.request, plan.look.plan, shop)
     assert of_picks is not None
-    return is_picked * of_picks + (1 - is_picked) * found
+    return is_picked * of_picks + (1 - is_picked) * share_found
 
 
 def _found_by_plan(request: Request, plan: ReleasePlan, shop: Shop) -> float | None:
@@ -334,12 +334,12 @@ def _found_by_levels(run: Levelwise, top: Top, half_width: int) -> float:
 
 def _found_by_selections(run: TopK, selection: Selection, top: Top) -> float:
     """Return the share of the itemsets sought that selections find one by one."""
-    mechanism, public = run.mechanism, selection.public
-    need = prospects(mechanism, 0.5, public.candidates if public.named else None).support
+    candidates = selection.public.candidates if selection.public.named else None
+    need = prospects(run.mechanism, 0.5, candidates).support
     if need is None:
         return 0.0
     is_chosen = float((top.supports >= need).mean())
-    return is_chosen * top.share_ahead(_PICKS_NOISE / float(mechanism.rate))
+    return is_chosen * top.share_ahead(_PICKS_NOISE / float(run.mechanism.rate))
 
 
 # A forecast is not printed below a release if it is off by more than this share of what was sought.
@@ -563,7 +563,8 @@ def plan_customers(
         rounded = tuple(round(estimate or 0.0, 4) for estimate in estimates)
         return rounded[0] if isinstance(top, int) else rounded
 
-    expected, tops = {}, (top,) if isinstance(top, int) else top
+    tops = (top,) if isinstance(top, int) else top
+    expected = {}
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
         requests = [whole.with_options({"neighbors": relation, "top": number}) for number in tops]
         listed = [with_list(request, among) for request in requests]

@@ -139,7 +139,7 @@ class Plan(TabularPlan):
         """
         if isinstance(key, int):
             return self.best(key)
-        # Of several tops the first.
+        # With several tops, those of the first.
         by_name = {planned.name: planned for planned in reversed(self.mechanisms)}
         return by_name[key]
 

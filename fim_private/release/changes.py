@@ -39,7 +39,7 @@ FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
 # Supports are rounded to whole units, and so are numbers of units.
 _ROUNDING = 1.0
-# Of an itemset that one release lacks, the difference is known from one side only.
+# If one release lacks an itemset, the difference is known from one side only.
 _BOUND = {"new": "at least ", "gone": "at most "}
 
 
@@ -293,8 +293,9 @@ class _Estimate(NamedTuple):
 def _tail(distance: float, *estimates: _Estimate) -> float:
     """Return at most how likely the errors of estimates add up to a distance >= 0, either way.
 
-    Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its
-    deviation is one of all: one of the parts is then reached (union bound).
+    For normal noise alone it is exact. Otherwise all normal noise together, and each Laplace noise,
+    has a part of the distance in proportion to its deviation. If the errors add up to the distance,
+    at least one of them reaches its part (union bound).
     """
     variance = sum(estimate.variance for estimate in estimates)
     scales = [scale for estimate in estimates for scale in estimate.laplace if scale]
@@ -390,15 +391,8 @@ def all_changes(before: Release, after: Release) -> Changes:
     """
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
-    earlier, later = (
-        {
-            key: _Estimate.of(release, itemset)
-            for key, itemset in itemsets_with_share(release, common).items()
-        }
-        for release in (before, after)
-    )
-    uncorrected = []
-    pairs = []
+    earlier, later = _estimates(before, common), _estimates(after, common)
+    uncorrected, pairs = [], []
     for key, items in (named_itemsets(after) | named_itemsets(before)).items():
         first, second = earlier.get(key), later.get(key)
         if first and second:
@@ -409,22 +403,16 @@ def all_changes(before: Release, after: Release) -> Changes:
         elif first:
             uncorrected.append(_reversed(_new(first, _most_in(after, len(key)), items)))
     p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
-    # Benjamini and Hochberg's procedure.
-    small = [
-        rank
-        for rank, p_value in enumerate(p_values, 1)
-        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
-    ]
-    clear = {*p_values[: max(small, default=0)]}
+    clear = _clear_among(p_values)
+    corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
+    corrected.sort(key=lambda change: (-abs(change.difference or 0), [*map(str, change.items)]))
+    # The surest come first, and what cannot be told comes last.
+    corrected.sort(key=lambda change: (change.p_value is None, change.p_value))
     # The smallest difference whose p-value is small at rank 1.
     rank_one = FALSE_DISCOVERY_RATE / max(len(p_values), 1)
     least = [
         _reach(rank_one, first, second) + first.slack + second.slack for first, second in pairs
     ]
-    corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
-    corrected.sort(key=lambda change: (-abs(change.difference or 0), [*map(str, change.items)]))
-    # The surest come first, and what cannot be told comes last.
-    corrected.sort(key=lambda change: (change.p_value is None, change.p_value))
     return Changes(
         changes=corrected,
         names=_names(before, after),
@@ -433,6 +421,22 @@ def all_changes(before: Release, after: Release) -> Changes:
         releases=(before, after),
         keep_all=True,
     )
+
+
+def _estimates(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], _Estimate]:
+    """Return the estimates of the itemsets of these sizes that have a share in a release."""
+    itemsets = itemsets_with_share(release, sizes)
+    return {key: _Estimate.of(release, itemset) for key, itemset in itemsets.items()}
+
+
+def _clear_among(p_values: Sequence[float]) -> set[float]:
+    """Return which of ascending p-values are of clear changes (Benjamini and Hochberg)."""
+    small = [
+        rank
+        for rank, p_value in enumerate(p_values, 1)
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values)
+    ]
+    return {*p_values[: max(small, default=0)]}
 
 
 def between(release: object, names: str) -> tuple[Release, Release]:
@@ -551,7 +555,7 @@ def spent_by_all(releases: Sequence[Release]) -> str:
         delta = budgets.pop()
     cost = smallest_cost(most_spent(spent), delta)
     total = cost.in_words if delta is None else cost.as_total
-    who = words.customers(first.privacy_unit).removesuffix("s")
+    who = words.customer(first.privacy_unit)
     if first.scope.per is not None and any(not release.scope.periods for release in releases):
         who += " in a year"
     return (

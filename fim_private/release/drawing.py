@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fim_private.release.labels import SMALL, Box, Point, of_matplotlib, width
 
@@ -154,12 +154,12 @@ class Drawing:
     """What is drawn, in pixels from the upper left corner; later ones lie on earlier ones.
 
     Attributes:
-        width: Of the whole.
-        height: Of the whole.
-        lines: Below all others.
-        squares: Above the lines.
-        dots: Above the squares.
-        texts: Above all others.
+        width: The width of the whole.
+        height: The height of the whole.
+        lines: Lines, which lie below all else.
+        squares: Squares, which lie on the lines.
+        dots: Dots, which lie on the squares.
+        texts: Texts, which lie on all else.
     """
 
     width: float
@@ -186,29 +186,38 @@ class Drawing:
         ax.set_yticks([])
         scale = points / SMALL
         for line in self.lines:
-            xs, ys = zip(line.start, line.end, strict=True)
-            style = "solid"
-            if line.doubtful:
-                style = "dashed"
-            colour = shades[line.shade]
-            ax.plot(xs, ys, linestyle=style, color=colour, linewidth=scale * line.width)
-            if line.gap:
-                ax.fill(*zip(*line.arrow, strict=True), color=colour, linewidth=0)
-        patches = of_matplotlib("matplotlib.patches")
+            _paint_line(ax, line, shades[line.shade], scale)
         for square in self.squares:
-            inside, edge, hatch = shades[square.shade], ink, ""
-            if square.doubtful:
-                inside, edge, hatch = paper, inside, "/////"
-            sides = square.side, square.side
-            patch = patches.Rectangle(square.corner, *sides, lw=scale, zorder=2.5, hatch=hatch)
-            patch.set(facecolor=inside, edgecolor=edge)
-            ax.add_patch(patch)
+            _paint_square(ax, square, shades[square.shade], scale)
         fill = {True: paper, False: ink}
         for (x, y), doubtful, _ in self.dots:
             ax.scatter(x, y, s=36, color=fill[doubtful], edgecolors=ink, zorder=3)
         for text in self.texts:
             aligned = _ALIGNED[text.anchor]
             ax.text(text.x, text.y, text.content, ha=aligned, va="center", size=points, zorder=4)
+
+
+def _paint_line(ax: Axes, line: Line, colour: Any, scale: float) -> None:
+    """Draw a line, and its arrow if it has one. scale: how many points a pixel is."""
+    style = "solid"
+    if line.doubtful:
+        style = "dashed"
+    xs, ys = zip(line.start, line.end, strict=True)
+    ax.plot(xs, ys, linestyle=style, color=colour, linewidth=scale * line.width)
+    if line.gap:
+        ax.fill(*zip(*line.arrow, strict=True), color=colour, linewidth=0)
+
+
+def _paint_square(ax: Axes, square: Square, colour: Any, scale: float) -> None:
+    """Draw a square, hatched if it is doubtful. scale: how many points a pixel is."""
+    inside, edge, hatch = colour, ax.xaxis.label.get_color(), ""
+    if square.doubtful:
+        inside, edge, hatch = ax.get_facecolor(), colour, "/////"
+    patch = of_matplotlib("matplotlib.patches").Rectangle(
+        square.corner, square.side, square.side, lw=scale, zorder=2.5, hatch=hatch
+    )
+    patch.set(facecolor=inside, edgecolor=edge)
+    ax.add_patch(patch)
 
 
 @dataclass(frozen=True)

@@ -55,14 +55,15 @@ def _parquet(release: AnyRelease) -> bytes:
 
 
 def _csv(release: AnyRelease, rules: AnyRules) -> str:
-    rows = release.sheet_rows() if rules is None else rows_by_segment(rules)
-    return csv_text(rows)
+    if rules is None:
+        return csv_text(release.sheet_rows())
+    return csv_text(rows_by_segment(rules, release.kind_of_part))
 
 
 def _workbook(release: AnyRelease, rules: AnyRules) -> bytes:
     sheets = {"itemsets": release.sheet_rows()}
     if rules is not None:
-        sheets["rules"] = rows_by_segment(rules)
+        sheets["rules"] = rows_by_segment(rules, release.kind_of_part)
     return workbook(sheets)
 
 

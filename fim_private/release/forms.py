@@ -18,10 +18,10 @@ from fim_private.request.itemsets import Items, Itemset
 from fim_private.request.supports import SupportNoise
 
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run
-# in some of them. What is not seen before the sign does not stop them.
+# in some of them. Invisible characters before the sign do not stop them.
 _UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _FORMULA = re.compile(rf"[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
-# But for text that is a number, which has a sign and nothing to run.
+# A number may have a sign, too, and there is nothing in it to run.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its
 # own.
@@ -97,7 +97,7 @@ class _Sheet(Protocol):
         """Return rows, the header first."""
 
 
-def rows_by_segment(sheets: Mapping[str, _Sheet], kind: str = "segment") -> Rows:
+def rows_by_segment(sheets: Mapping[str, _Sheet], kind: str) -> Rows:
     """Return the rows of releases, or of their rules, as one table, with the segment in its first
     column; those under no name as they are.
 
@@ -145,15 +145,20 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
                 sheet_name = name if number == 1 else f"{name} {number}"
                 sheet = book.add_worksheet(sheet_name)
                 sheet.write_row(0, 0, header, bold)
-                for place, row in enumerate(rows[start : start + most_rows], 1):
-                    for column, cell in enumerate(map(_sheet_cell, row)):
-                        if isinstance(cell, str):
-                            # Not by `write`, which makes formulas and links of some texts.
-                            sheet.write_string(place, column, cell)
-                        else:
-                            sheet.write(place, column, cell)
+                _write_rows(sheet, rows[start : start + most_rows])
                 sheet.freeze_panes(1, 0)
     return stream.getvalue()
+
+
+def _write_rows(sheet: Any, rows: Rows) -> None:
+    """Write rows into a sheet, below its header."""
+    for place, row in enumerate(rows, 1):
+        for column, cell in enumerate(map(_sheet_cell, row)):
+            if isinstance(cell, str):
+                # Not by `write`, which makes formulas and links of some texts.
+                sheet.write_string(place, column, cell)
+            else:
+                sheet.write(place, column, cell)
 
 
 def _sheet_cell(value: Cell) -> Cell:
@@ -191,16 +196,18 @@ def pandas_frame(
     return frame
 
 
-def joined(frames: Mapping[str, Frame], part: str) -> Frame:
-    """Return the frames of segments as one, with the segment in a first column, named part; a frame
-    under no name as it is.
+def joined(frames: Mapping[str, Frame], kind: str) -> Frame:
+    """Return the frames of segments as one, with the segment in a first column; a frame under no
+    name as it is.
+
+    kind: the title of the first column.
     """
     import pandas as pd
 
     if "" in frames:
         return frames[""]
     for name, frame in frames.items():
-        frame.insert(0, part, name)
+        frame.insert(0, kind, name)
     filled = [frame for frame in frames.values() if len(frame)]
     return pd.concat(filled or [*frames.values()][:1], ignore_index=True)
 
@@ -276,7 +283,7 @@ def _needless(release: AnyRelease) -> set[str]:
     sizes = release.sizes
     needless = {
         "sizes": sizes == (*range(sizes[0], sizes[-1] + 1),),
-        "top": release.wanted == 1,
+        "top": release.top == release.wanted == 1,
         "union": not release.union,
         "capped": release.min_support is None,
         "keep_all": not release.keep_all,

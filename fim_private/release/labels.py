@@ -105,6 +105,9 @@ _PLACES = (
     *(("start", 0.0, 0.7, -0.6), ("start", 0.0, 0.7, 0.6)),
     *(("end", 1.0, -0.7, -0.6), ("end", 1.0, -0.7, 0.6)),
     *(("middle", 0.5, 0, -2), ("middle", 0.5, 0, 2)),
+    *(("start", 0.0, 1.2, -1.4), ("start", 0.0, 1.2, 1.4)),
+    *(("end", 1.0, -1.2, -1.4), ("end", 1.0, -1.2, 1.4)),
+    *(("start", 0.0, 2.5, 0), ("end", 1.0, -2.5, 0)),
 )
 
 
@@ -135,16 +138,20 @@ def placed_labels(
         names: What stands beside each point.
         points: The points. The first ones choose their places first.
         bounds: What labels must be within.
-        avoided: What labels do not lie on where there is another place.
+        avoided: What labels lie on as little of as there is room for.
     """
     dots = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in points]
     taken = [*dots]
     labels = []
     for name, dot, point in zip(names, dots, points, strict=True):
         obstacles = [box for box in taken if box != dot]
-        free = [place for place in _places(name, *point) if _is_free(place.box, bounds, obstacles)]
-        clear = [place for place in free if _is_free(place.box, bounds, avoided)]
-        label = next(iter([*clear, *free]), None)
+        free = [
+            place
+            for place in _places(name, *point)
+            if _is_within(place.box, bounds) and not _overlaps(place.box, obstacles)
+        ]
+        # Of places that are equally clear, the first.
+        label = min(free, key=lambda place: _overlaps(place.box, avoided), default=None)
         if label is not None:
             taken.append(label.box)
         labels.append(label)
@@ -161,14 +168,18 @@ def _places(name: str, x: float, y: float) -> Iterator[Label]:
         yield Label(name, anchor, held_x, middle, box)
 
 
-def _is_free(box: Box, bounds: Box, obstacles: Sequence[Box]) -> bool:
-    """Return whether a box is within bounds, and has no place in common with an obstacle."""
+def _is_within(box: Box, bounds: Box) -> bool:
     left, top, right, bottom = box
     fits_across = bounds[0] <= left and right <= bounds[2]
-    fits = fits_across and bounds[1] <= top and bottom <= bounds[3]
-    return fits and not any(
+    return fits_across and bounds[1] <= top and bottom <= bounds[3]
+
+
+def _overlaps(box: Box, others: Sequence[Box]) -> int:
+    """Return with how many other boxes a box has a place in common."""
+    left, top, right, bottom = box
+    return sum(
         left < its_right and its_left < right and top < its_bottom and its_top < bottom
-        for its_left, its_top, its_right, its_bottom in obstacles
+        for its_left, its_top, its_right, its_bottom in others
     )
 
 

@@ -19,6 +19,7 @@ from fim_private.reading.options import MissingUser
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA, AnyRelease
 from fim_private.request.plan import shares_in_words
+from fim_private.request.scope import Scope
 
 Sentences = tuple[str, ...]
 # δ times the number of units should be no more (docs/privacy.md, "The size of δ").
@@ -91,12 +92,14 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
     budget: what the ledger says now, in sentences; none without a ledger.
     """
     whole = release.whole
-    customers = words.customers(whole.privacy_unit)
-    customer = customers.removesuffix("s")
-    sources = words.rows_where(whole.where)
-    charged = words.charged(whole.charged) or (
+    charged = words.charged(whole) or (
         "Charged to no ledger: no limit is on record, nor what other releases of these data have "
         "spent.",
+    )
+    counted = (
+        *words.rows_where(whole.where),
+        *_counted(whole),
+        *whole.scope.sentences(whole.privacy_unit),
     )
     return Facts(
         guarantee=(whole.guarantee,),
@@ -104,12 +107,12 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
         relation=(
             f"{whole.neighbors}: the promise is about {words.changed(whole.neighbors, whole)}.",
         ),
-        spent=(*_spent(whole), *_size_of_delta(whole, customers)),
-        steps=(*_steps(whole),),
+        spent=(*_spent(whole), *_size_of_delta(whole)),
+        steps=(*_steps(release),),
         budget=(*charged, *budget),
-        released=(f"Released: {_came_out(release)}.", *_released(whole, customer)),
-        read=(*sources, *_counted(whole), *whole.scope.sentences(customer)),
-        unprotected=(*_unprotected(whole, customers),),
+        released=(*_released(release),),
+        read=counted,
+        unprotected=(*_unprotected(whole),),
         raw_data=_RAW_DATA,
         versions=(*_versions(whole),),
         proof=(_proof(),),
@@ -133,16 +136,18 @@ def facts_of_several(releases: Mapping[str, AnyRelease]) -> list[tuple[str, Sent
 
 
 def _unit(release: AnyRelease) -> Iterator[str]:
-    scope, unit = release.scope, release.privacy_unit
     yield f"One {words.protected(release)}."
-    if scope.unit_columns:
-        columns = " and ".join(repr(printable(column)) for column in scope.unit_columns)
-        who = "user is a customer, and"
-        if unit == "basket":
-            who = unit
-        yield f"A {who} is identified in the data by {columns}."
-    if unit == "basket":
-        yield "A customer with several baskets is protected less: what is spent adds up."
+    identified = ""
+    if release.scope.unit_columns:
+        columns = " and ".join(repr(printable(column)) for column in release.scope.unit_columns)
+        identified = f" is identified in the data by {columns}"
+    if release.privacy_unit == "user":
+        also = identified and f", and{identified}"
+        yield f"A user is a customer{also}."
+        return
+    if identified:
+        yield f"A basket{identified}."
+    yield "A customer with several baskets is protected less: what is spent adds up."
 
 
 def _spent(release: AnyRelease) -> Iterator[str]:
@@ -159,7 +164,7 @@ def _spent(release: AnyRelease) -> Iterator[str]:
         return
     yield f"The budget was set as {amounts}."
     sums = release.adds_up
-    if sums is None or release.scope.units_of_user > 1:
+    if sums is None or _makes_users_several_units(release.scope):
         return
     names_delta = sums["zcdp_delta"]
     also, both = f"ρ-zCDP with ρ = {least_in_words(sums['rho'])}", ""
@@ -171,12 +176,18 @@ def _spent(release: AnyRelease) -> Iterator[str]:
     yield f"The steps add up to {also}."
 
 
-def _size_of_delta(release: AnyRelease, customers: str) -> Iterator[str]:
+def _makes_users_several_units(scope: Scope) -> bool:
+    """Return whether one user may be several units: what adds up is then of all of them."""
+    return scope.per is not None and (len(scope.periods) > 1 or scope.units_of_user > 1)
+
+
+def _size_of_delta(release: AnyRelease) -> Iterator[str]:
     """Yield whether δ is small enough for the number of units, as far as it was released."""
     delta = release.cost.delta
     if not delta:
         return
-    rule = f"δ times the number of {customers} should be {float(_MOST_EXPOSED)} at most."
+    units = words.units_of(release, release.privacy_unit)
+    rule = f"δ times the number of {units} should be {float(_MOST_EXPOSED)} at most."
     if release.units is None:
         yield f"{rule} The release does not have that number."
         return
@@ -191,29 +202,20 @@ def _size_of_delta(release: AnyRelease, customers: str) -> Iterator[str]:
     )
 
 
-def _is_alone(release: AnyRelease) -> bool:
-    """Return whether it is not of several segments, periods, items or levels, or of one of them.
-
-    A release of one period is alone: its steps are its own, whatever was made together with it.
-    """
-    scope = release.scope
-    is_of_several = scope.segment is not None or len(scope.periods) > 1
-    return not is_of_several and not scope.groups and not scope.with_each
-
-
 def _steps(release: AnyRelease) -> Iterator[str]:
-    if not release.shares:
-        yield (
-            "Each of the releases that were made together splits its part of the budget in its own "
-            "way, and states how."
-        )
+    first, *others = release.by_segment.values()
+    if any(other.shares != first.shares for other in others):
+        yield "The releases that were made together do not have the same steps: see each of them."
         return
-    if not _is_alone(release):
+    if others:
         yield "Each of the releases that were made together has such steps:"
-    if len(release.shares) < 2:
+    if len(first.shares) < 2:
         yield "One step has all of it."
-    for purpose, share in shares_in_words(release.shares).items():
-        yield f"{100 * float(share):.1f} % of {_measure(release.shares[0])} for {purpose}."
+        return
+    units = words.units_of(first, first.privacy_unit)
+    for purpose, share in shares_in_words(first.shares).items():
+        spent = f"{100 * float(share):.1f} % of {_measure(first.shares[0])}"
+        yield f"{spent} for {purpose.replace('units', units)}."
 
 
 def _measure(step: Step) -> str:
@@ -225,34 +227,45 @@ def _measure(step: Step) -> str:
     return "ε"
 
 
-def _came_out(release: AnyRelease) -> str:
-    """Return how many itemsets were released, in all segments together."""
-    return words.number_of(sum(map(len, release.by_segment.values())), "itemset")
+# Where each of several releases has as many itemsets.
+_IN_EACH = {
+    "segment": "in each segment",
+    "period": "in each period",
+    "item": "with each item",
+    "level": "at each level of groups",
+}
 
 
-def _released(release: AnyRelease, customer: str) -> Iterator[str]:
-    mechanism = release.mechanism
-    if release.reason is not None:
-        mechanism += f", because {release.reason}"
+def _released(release: AnyRelease) -> Iterator[str]:
+    whole = release.whole
+    came_out = sum(map(len, release.by_segment.values()))
+    yield f"Released: {words.number_of(came_out, 'itemset')}."
+    mechanism = whole.mechanism
+    if whole.reason is not None:
+        mechanism += f", because {whole.reason}"
     yield f"Mechanism: {mechanism}."
-    if release.private:
+    if whole.private:
         yield "Its noise comes from the operating system's random generator, without a seed."
-    if release.mechanism == words.GIVEN:
-        yield f"Supports of {release.top:,} itemsets that were named as public."
+    if whole.mechanism == words.GIVEN:
+        yield f"Supports of {words.number_of(whole.top, 'itemset')}, named as public."
     else:
-        where = " in each segment" if release.scope.segment is not None else ""
-        yield f"Asked for: at most {release.wanted:,} itemsets of size {release.size}{where}."
-    least = release.min_support
+        where = ""
+        if len(release.by_segment) > 1:
+            where = f" {_IN_EACH[release.kind_of_part]}"
+        most = words.number_of(whole.wanted, "itemset")
+        yield f"Asked for: at most {most} of size {whole.size}{where}."
+    units = words.units_of(whole, whole.privacy_unit)
+    least = whole.min_support
     if isinstance(least, float):
-        share = f"{at_most(100 * Exact(least))} % of all {customer}s"
+        share = f"{at_most(100 * Exact(least))} % of all {units}"
         yield f"Each of them has a noisy support of at least {share}: the true one may be less."
     elif least is not None:
-        number = f"{least:,} {customer}s"
+        number = f"{least:,} {units}"
         yield f"Each of them has a noisy support of at least {number}: the true one may be less."
-    if release.units is not None:
-        number = f"Number of {customer}s: {release.units:,}"
-        if release.units_interval is not None:
-            low, high = release.units_interval
+    if whole.units is not None:
+        number = f"Number of {units}: {whole.units:,}"
+        if whole.units_interval is not None:
+            low, high = whole.units_interval
             number += f" with noise, {low:,} to {high:,} with 95 % probability"
         yield f"{number}."
 
@@ -263,17 +276,17 @@ def _counted(release: AnyRelease) -> Iterator[str]:
     if release.max_basket is not None:
         yield f"At most {release.max_basket:,} items of a basket count."
     if release.max_baskets is not None:
-        yield f"At most {release.max_baskets:,} baskets of a customer count."
+        yield f"At most {release.max_baskets:,} baskets of a user count."
     if release.missing_user == MissingUser.OWN_UNIT:
-        yield "A basket without a customer is protected by itself."
+        yield "A basket without a user is protected by itself."
     elif release.missing_user is not None:
-        yield "Baskets without a customer were left out."
+        yield "Baskets without a user were left out."
 
 
-def _unprotected(release: AnyRelease, customers: str) -> Iterator[str]:
-    scope = release.scope
+def _unprotected(release: AnyRelease) -> Iterator[str]:
+    scope, units = release.scope, f"{release.privacy_unit}s"
     yield (
-        f"What many {customers} have in common: to show it is the purpose. It may also be true of "
+        f"What many {units} have in common: to show it is the purpose. It may also be true of "
         f"somebody who is not in the data."
     )
     yield (
@@ -286,21 +299,22 @@ def _unprotected(release: AnyRelease, customers: str) -> Iterator[str]:
     )
     if scope.items_are_public:
         yield "The names of all items: they were taken to be public."
-    elif scope.catalogue is not None:
+    elif scope.catalogue is not None or scope.groups:
         yield "The catalogue: the list of items was given as public."
     else:
         yield "No catalogue was given: the names of items come from the data, under the guarantee."
-    yield from _unprotected_choices(release, customers)
+    yield from _unprotected_choices(release)
     if release.units is not None and release.units_interval is None:
-        yield f"The exact number of {customers}."
-    yield (
-        "A person with several ids counts as several customers. With two of them, ε is twice as "
-        "large, and δ 1 + e^ε times as large. People who share an id count as one."
-    )
+        yield f"The exact number of {units}."
+    if release.privacy_unit == "user":
+        yield (
+            "A person with several ids counts as several users. With two of them, ε is twice as "
+            "large, and δ 1 + e^ε times as large. People who share an id count as one."
+        )
     yield "When the command ran, how long it took, and whether it failed."
 
 
-def _unprotected_choices(release: AnyRelease, customers: str) -> Iterator[str]:
+def _unprotected_choices(release: AnyRelease) -> Iterator[str]:
     """Yield the condition, and other choices that are public."""
     scope = release.scope
     condition = "No condition was set on rows."
@@ -310,8 +324,9 @@ def _unprotected_choices(release: AnyRelease, customers: str) -> Iterator[str]:
         condition = "The condition: a query chose the rows, and it was taken to be public."
     yield condition
     if release.neighbors == Neighbors.REPLACE_ONE and scope.chooses_units(release.where):
-        yield f"Which {customers} that choice of rows keeps, or in which segment each counts."
-    yield ("The request itself: sizes, limits, segments, periods, and the items that it names.")
+        units = f"{release.privacy_unit}s"
+        yield f"Which {units} that choice of rows keeps, or in which segment each counts."
+    yield "The request itself: sizes, limits, segments, periods, and the items that it names."
 
 
 _RAW_DATA = (
@@ -327,9 +342,11 @@ _RAW_DATA = (
 
 
 def _versions(release: AnyRelease) -> Iterator[str]:
-    made = "an unknown version" if release.version is None else release.version
+    made = "an unknown version of fim-private"
+    if release.version is not None:
+        made = f"fim-private {release.version}"
     day = "" if release.date is None else f" on {release.date.isoformat()}"
-    yield f"Made{day} by fim-private {made}; described by fim-private {__version__}."
+    yield f"Made{day} by {made}; described by fim-private {__version__}."
     yield f"JSON schema {SCHEMA}."
 
 

@@ -14,7 +14,8 @@
     const cell = row.cells[place];
     return "value" in cell.dataset ? Number(cell.dataset.value) : cell.textContent.trim().toLowerCase();
   };
-  const compared = (one, other) => typeof one === "number" ? one - other : one.localeCompare(other);
+  const compared = (first, second) => typeof first === "number" ? first - second : first.localeCompare(second);
+  const opposite = {ascending: "descending", descending: "ascending"};
 
   for (const list of lists) {
     const heads = all("thead th", list), columns = all("table", list)[0]?.tHead.rows[0].cells.length;
@@ -28,12 +29,11 @@
       button.append(...head.childNodes);
       head.append(button, printed);
       button.addEventListener("click", () => {
-        const numbers = head.classList.contains("number");
-        const before = head.getAttribute("aria-sort");
-        const way = before ? (before === "ascending" ? "descending" : "ascending") : numbers ? "descending" : "ascending";
+        const usual = head.classList.contains("number") ? "descending" : "ascending";
+        const way = opposite[head.getAttribute("aria-sort")] ?? usual;
         const sign = way === "ascending" ? 1 : -1;
         const rows = all("tbody tr", list).map(row => [value(row, place), row]);
-        rows.sort((one, other) => sign * compared(one[0], other[0]));
+        rows.sort((first, second) => sign * compared(first[0], second[0]));
         ordered(list, rows.map(pair => pair[1]));
         heads.forEach((each, at) => {
           if (at % columns === place) each.setAttribute("aria-sort", way);
@@ -51,7 +51,7 @@
   const status = made("span", {className: "note"});
   tools.setAttribute("role", "search");
   status.setAttribute("role", "status");
-  const items = [...new Set(rows.flatMap(pair => pair[1]))].sort((one, other) => one.localeCompare(other));
+  const items = [...new Set(rows.flatMap(pair => pair[1]))].sort((first, second) => first.localeCompare(second));
   choice.append(...["", ...items].map(item => made("option", {value: item, textContent: item || "all items"})));
   tools.append(
     made("label", {htmlFor: "choice", textContent: "What goes with"}), choice,

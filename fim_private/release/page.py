@@ -78,7 +78,7 @@ def report_page(release: object, choice: RuleChoice, *, title: str | None) -> st
         _refuse_limits(choice, f"this release was mined without {parameter('rules')}")
         return page(release, title=title)
     releases = release if isinstance(release, Sequence) else ()
-    if any(isinstance(one, SegmentedRelease) for one in releases):
+    if any(isinstance(period, SegmentedRelease) for period in releases):
         raise ParameterError(
             "a report of several releases shows one period of each, and one of these holds several "
             "segments or periods: make a report of that one alone"
@@ -113,31 +113,32 @@ def page(
     whole, releases = release.whole, release.by_segment
     segments, finer = [], None
     for number, (name, segment) in enumerate(releases.items(), 1):
+        if not name:
+            number = 0
         rules_of_segment = None if rules is None else rules.get(name)
-        segments.append(_Segment(segment, rules_of_segment, number if name else 0, finer))
+        segments.append(_Segment(segment, rules_of_segment, number, finer))
         if release.kind_of_part == "level":
             finer = segment
-    trend = None
-    have_shares = all(segment.has_shares for segment in releases.values())
-    if release.kind_of_part == "period" and len(releases) > 1 and have_shares:
-        moved = _trend_of(releases)
-        trend = moved if moved.lines else None
-    default_title = "What is bought"
-    if max(whole.sizes) > 1:
-        default_title = "What is bought together"
-    if whole.scope.with_items:
-        default_title = f"What goes{whole.scope.with_in_words}"
-    elif whole.scope.with_each:
-        default_title = f"What goes with {len(segments):,} items"
     return render(
         "page.html.jinja",
-        title=title or default_title,
+        title=title or _title_of(whole),
         private=whole.private,
         release=whole,
         budget=budget,
         segments=segments,
-        trend=trend,
+        trend=_trend_of_periods(release),
     )
+
+
+def _title_of(whole: Release) -> str:
+    """Return the title of a page that was given none."""
+    if whole.scope.with_items:
+        return f"What goes{whole.scope.with_in_words}"
+    if whole.scope.with_each:
+        return f"What goes with {len(whole.scope.with_each):,} items"
+    if max(whole.sizes) > 1:
+        return "What is bought together"
+    return "What is bought"
 
 
 def changes_page(changes: Changes, *, title: str | None = None) -> str:
@@ -296,6 +297,11 @@ class _Segment:
         """The itemsets of the release."""
         return self.release.itemsets
 
+    @property
+    def is_pooled(self) -> bool:
+        """Whether supports draw on each other."""
+        return self.release.is_pooled
+
     def parts_of(self, itemset: Itemset) -> Sequence[Itemset]:
         """Return the itemsets of the next finer level of groups that lie within this one."""
         if self.finer is None or self.finer.scope.catalogue is None:
@@ -303,15 +309,10 @@ class _Segment:
         parent = dict(self.finer.scope.catalogue.within)
         whole = {*(itemset.items or ())}
         return [
-            part
-            for part in self.finer
-            if part.items and {parent.get(group) for group in part.items} == whole
+            finer
+            for finer in self.finer
+            if finer.items and {parent.get(group) for group in finer.items} == whole
         ]
-
-    @property
-    def is_pooled(self) -> bool:
-        """Whether supports draw on each other."""
-        return self.release.is_pooled
 
     @property
     def level(self) -> str:
@@ -414,6 +415,16 @@ class _Trend:
     def y(self, share: float) -> float:
         """Return where a share is in a chart."""
         return self.bottom - (self.bottom - self.top) * 100 * share / self.ticks[-1]
+
+
+def _trend_of_periods(release: Release | SegmentedRelease) -> _Trend | None:
+    """Return how shares moved over the periods of a release; None where that cannot be told."""
+    releases = release.by_segment
+    have_shares = all(period.has_shares for period in releases.values())
+    if release.kind_of_part != "period" or len(releases) < 2 or not have_shares:
+        return None
+    trend = _trend_of(releases)
+    return trend if trend.lines else None
 
 
 def _trend_of(releases: Mapping[str, Release]) -> _Trend:

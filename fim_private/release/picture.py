@@ -15,7 +15,7 @@ from fim_private.release.forms import AnyRelease
 from fim_private.release.labels import cut, named, width
 from fim_private.request.itemsets import Itemset
 
-# More bars nobody reads; the other forms of a release have all.
+# Nobody reads more bars than this. The other forms of a release have all itemsets.
 _MOST_BARS = 200
 
 
@@ -34,11 +34,11 @@ def charts_of(
 
 def with_guarantee(release: AnyRelease, charts: Sequence[BarChart]) -> list[BarChart]:
     """Return charts with the guarantee below the last, or the want of one above the first."""
-    first, *others = charts
     if not release.private:
-        return [replace(first, warning=release.guarantee), *others]
-    *others, last = charts
-    return [*others, replace(last, notes=[*last.notes, release.guarantee])]
+        first, *following = charts
+        return [replace(first, warning=release.guarantee), *following]
+    *before, last = charts
+    return [*before, replace(last, notes=[*last.notes, release.guarantee])]
 
 
 def _chart(release: AnyRelease, *, relative: bool) -> BarChart:
@@ -46,7 +46,12 @@ def _chart(release: AnyRelease, *, relative: bool) -> BarChart:
     count = len(release.itemsets)
     drawn = release.itemsets[:_MOST_BARS]
     bars = [_bar(release, itemset, per_cent=per_cent) for itemset in drawn]
-    notes = [_how_drawn(release, bars), *release.certainty, *release.rows_read]
+    customer = words.customer(release.privacy_unit)
+    notes = [
+        _how_drawn(release, bars),
+        *release.certainty_for(customer),
+        *release.rows_read_for(customer),
+    ]
     scale = ""
     if release.has_supports and bars:
         scale = words.customers(release.privacy_unit)

@@ -14,7 +14,6 @@ from fim_private.release.chart import WIDE, Bar
 from fim_private.release.drawing import FAINT, GRID, Dot, Drawing, Line, Text
 from fim_private.release.labels import ROOM, Point, packed, placed_labels, short_name
 
-_Marks = tuple[list[Line], list[Text]]
 # How many rules are named in full.
 NAMED = 12
 # In pixels: the ends of the scale of lifts, the height of that of confidences, how far below it the
@@ -58,14 +57,14 @@ def plane_of(bars: Sequence[Bar]) -> Drawing:
     dots = [
         Dot(point, bar.doubtful, bar.described) for point, bar in zip(points, bars, strict=True)
     ]
-    marks = [_scales(plane), _intervals(plane, named), _names(points, named)]
+    grid, scales = _scales(plane)
+    pointers, names = _names(points, named)
     numbers, bottom = _numbers(points, bars)
-    lines = [line for some_lines, _ in marks for line in some_lines]
-    texts = [text for _, some_texts in marks for text in some_texts]
-    return Drawing(ROOM, bottom, lines, [], dots, [*texts, *numbers])
+    lines = [*grid, *_intervals(plane, named), *pointers]
+    return Drawing(ROOM, bottom, lines, [], dots, [*scales, *names, *numbers])
 
 
-def _intervals(plane: _Plane, named: Sequence[Bar]) -> _Marks:
+def _intervals(plane: _Plane, named: Sequence[Bar]) -> list[Line]:
     """Return the intervals of rules: two lines of each."""
     lines = []
     for bar in named:
@@ -73,11 +72,11 @@ def _intervals(plane: _Plane, named: Sequence[Bar]) -> _Marks:
         left, right = (plane.place(end, bar.length or 0) for end in (least, most))
         below, above = (plane.place(lift, end) for end in (bar.low, bar.high))
         lines += [Line(left, right, 2, FAINT), Line(below, above, 2, FAINT)]
-    return lines, []
+    return lines
 
 
-def _names(points: Sequence[Point], named: Sequence[Bar]) -> _Marks:
-    """Return the names of rules in a column, and lines that lead to them."""
+def _names(points: Sequence[Point], named: Sequence[Bar]) -> tuple[list[Line], list[Text]]:
+    """Return lines that lead to the names of rules, and these names in a column."""
     lines, texts = [], []
     rows = sorted(zip(points, named, strict=False), key=lambda row: row[0][1])
     heights = _spread([point[1] for point, _ in rows])
@@ -110,7 +109,7 @@ def _numbers(points: Sequence[Point], bars: Sequence[Bar]) -> tuple[list[Text], 
     return texts, bottom
 
 
-def _scales(plane: _Plane) -> _Marks:
+def _scales(plane: _Plane) -> tuple[list[Line], list[Text]]:
     """Return the grid, and what stands beside it."""
     lines: list[Line] = []
     middle = (_LEFT + _RIGHT) / 2

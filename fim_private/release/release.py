@@ -40,13 +40,6 @@ from fim_private.request.supports import SupportNoise
 __all__ = ["Itemset", "Release"]
 
 _MOST_COLUMNS, _MOST_DECIMALS = 10_000, 6
-_ALIKE = {
-    "basket": "long baskets hold much the same items as short ones",
-    "user": (
-        "users with many items buy much the same ones as users with few, and buy them again "
-        "about as often"
-    ),
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,7 +132,7 @@ class Release(Published):
         items: Collection[Item] | None
         if isinstance(itemset, Itemset):
             items = itemset.items
-        # Of a text it would look as if it asked whether any itemset has it.
+        # A text is a collection, too: of letters, which nobody means as items.
         elif isinstance(itemset, Collection) and not isinstance(itemset, str | bytes):
             items = itemset
         else:
@@ -300,7 +293,7 @@ class Release(Published):
         """
         if not self.units:
             return None
-        # Of a noisy number of units it was made with the release, of the noise of both.
+        # If the number of units is noisy, it was made with the release, from the noise of both.
         if itemset.interval is None or self.units_interval is not None:
             return itemset.share_interval
         low, high = itemset.interval
@@ -323,7 +316,8 @@ class Release(Published):
         if not count:
             return self._no_itemsets
         if self.min_support is not None:
-            return f"{count:,} {self._kinds(count)} with a noisy support of at least {self._least}"
+            least = self._least(self.privacy_unit)
+            return f"{count:,} {self._kinds(count)} with a noisy support of at least {least}"
         marks = [itemset.doubtful for itemset in self.itemsets]
         if any(marks):
             return words.candidates(count, marks.count(False), self._among)
@@ -332,8 +326,8 @@ class Release(Published):
         number = f"{count:,} of the {self.wanted:,}"
         if count == self.wanted:
             number = f"The {count:,}"
-        which = "possible" if self.wanted == self._possible else "most frequent"
-        kinds = f"{which} {self._kinds(self.wanted)}"
+        rank = "possible" if self.wanted == self._possible else "most frequent"
+        kinds = f"{rank} {self._kinds(self.wanted)}"
         if not self.union and len(self.sizes) > 1:
             kinds += f" ({self.top:,} of each size)"
         return f"{number} {kinds}, {self._ranked_by}"
@@ -349,7 +343,8 @@ class Release(Published):
             return self.nothing
         kind = self._kinds(1)
         if self.min_support is not None:
-            return f"No {kind} was found with a noisy support of at least {self._least}."
+            least = self._least(self.privacy_unit)
+            return f"No {kind} was found with a noisy support of at least {least}."
         why = "the mechanism abstained"
         if self.counted:
             why = "none was found" if self.keep_all else "none stood out from the noise"
@@ -382,22 +377,21 @@ class Release(Published):
         if self.min_support is not None:
             return (
                 f"Nothing{self.scope.with_in_words} was found{for_whom} with a noisy support of at "
-                f"least {self._least}."
+                f"least {self._least(self.privacy_unit)}."
             )
         verb = "was found" if self.keep_all else "stood out from the noise"
         return f"Nothing{self.scope.with_in_words} {verb}{for_whom}."
 
-    @property
-    def _least(self) -> str:
-        """The least support that was asked for, in words."""
+    def _least(self, unit: str) -> str:
+        """Return the least support that was asked for, in words. unit: what has it."""
         assert self.threshold is not None
         if isinstance(self.min_support, int):
-            return words.number_of(self.threshold, self.privacy_unit)
+            return words.number_of(self.threshold, unit)
         about = "" if self.units_interval is None else "about "
         # Rounded down, never up: what is said of itemsets below the support that was asked for
         # holds below that, too.
         percent = at_most(100 * Exact(self.min_support or 0))
-        return f"{percent} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
+        return f"{percent} % of all {unit}s ({about}{self.threshold:,})"
 
     @property
     def guarantee(self) -> str:
@@ -408,9 +402,9 @@ class Release(Published):
             return words.SEEDED
         sentence = words.guarantee(self.mechanism, self.neighbors, self)
         if self.zcdp is not None:
-            approximately = (
-                f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
-            )
+            approximately = ""
+            if self.zcdp.delta:
+                approximately = f"{least_in_words(self.zcdp.delta)}-approximately "
             sentence += (
                 f" This follows from {approximately}ρ-zCDP with ρ = "
                 f"{least_in_words(self.zcdp.rho)}, which adds up: "
@@ -426,53 +420,66 @@ class Release(Published):
         """How certain it is that these itemsets are what was asked for, in sentences; none where
         they were given.
         """
+        return self.certainty_for(self.privacy_unit)
+
+    def certainty_for(self, unit: str) -> tuple[str, ...]:
+        """Return the sentences of `certainty`. unit: what they call a unit, such as "customer"."""
         if self.mechanism == words.GIVEN or not self.itemsets:
             return ()
         marks = [itemset.doubtful for itemset in self if itemset.doubtful is not None]
         if self.min_support is not None:
-            # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
+            # It is about what lies below, not what is shown (docs/privacy.md, "A least support").
+            least = self._least(unit)
             sure = (
-                f"Of itemsets below {self._least}, at most 2.5 % come out unmarked (without "
+                f"Of itemsets below {least}, at most 2.5 % come out unmarked (without "
                 f"{MARK}), "
                 "on average. If many lie just below, they may be most of those that are unmarked."
             )
             if any(marks):
-                sure = f"{MARK} may have less than {self._least}, because of the noise. {sure}"
+                sure = f"{MARK} may have less than {least}, because of the noise. {sure}"
             missed = "Others may have as much, but were not found."
             if self.capped:
                 missed = f"Only {self.top:,} were looked at, which is the limit. {missed}"
             return sure, missed
         sentences = []
         if not self.counted:
-            sentences.append(self._odds)
+            sentences.append(self._odds(unit))
         if marks:
             sentences.append(words.ranks(marks, self._among))
         if self.counted and not all(marks):
             # For how many units a weight stands is estimated from the itemsets that were found
             # (docs/privacy.md, "How certain a release is").
-            sentences[-1] += f" This assumes that {_ALIKE[self.privacy_unit]}."
+            sentences[-1] += f" This assumes that {_alike(unit)}."
         return tuple(sentences)
 
-    @property
-    def _odds(self) -> str:
-        """How far a pick may be from the best, in words."""
+    def _odds(self, unit: str) -> str:
+        """Return how far a pick may be from the best, in sentences."""
         left_out = "nothing that was left out"
         if len(self.sizes) > 1 and not self.union:
             left_out = "nothing of the same size that was left out"
         if self.shortfall == 0:
             return f"{left_out.capitalize()} has more support."
-        chance = "Chosen at random: the more support an itemset has, the likelier it is chosen."
+        chance = (
+            "The choice was random: the more support an itemset has, the likelier it is chosen."
+        )
         if self.shortfall is None:
             return f"{chance} So chance decides between near ties."
-        lead = words.number_of(self.shortfall, self.privacy_unit)
-        return f"{chance} With 95 % probability, {left_out} leads one of these by more than {lead}."
+        lead = words.number_of(self.shortfall, unit)
+        return (
+            f"{chance} With 95 % probability, {left_out} has over {lead} more than one that was "
+            "chosen."
+        )
 
     @property
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences."""
-        sentences = [*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit)]
+        return self.rows_read_for(self.privacy_unit)
+
+    def rows_read_for(self, unit: str) -> tuple[str, ...]:
+        """Return the sentences of `rows_read`. unit: what they call a unit, such as "customer"."""
+        sentences = [*words.rows_where(self.where), *self.scope.sentences(unit)]
         if self.counts_for_rules:
-            sentences.append(words.counted_for_rules("users"))
+            sentences.append(words.counted_for_rules(f"{unit}s"))
         if self.scope.period is not None and self.abstained and self.mechanism != words.GIVEN:
             sentences.append("A period without baskets gives the same, and costs as much.")
         return tuple(sentences)
@@ -535,7 +542,7 @@ class Release(Published):
         """
         notes = [*self.certainty, *self.rows_read]
         if promise:
-            notes += [self.guarantee, *words.charged(self.charged)]
+            notes += words.promises(self)
         rows = [*map(self.cells, self)]
         return Table(self.title, self.columns, rows, notes, "release.to_pandas(relative=False)")
 
@@ -557,7 +564,7 @@ class Release(Published):
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         itemsets = [itemset.items or () for itemset in self.itemsets]
-        # Of sizes that no basket has there are no more columns than a spreadsheet has.
+        # For sizes that no basket has there are no more columns than a spreadsheet has.
         items = forms.item_columns("item", itemsets, min(max(self.sizes), _MOST_COLUMNS))
         return forms.rows_of(items | self.columns_of(self.itemsets))
 
@@ -583,7 +590,7 @@ class Release(Published):
         guarantee.
         """
         tables = [self.table(promise=False), *map(Rules.table, (rules or {}).values())]
-        return "\n".join([*map(Table.markdown, tables), promise_of(self.guarantee, self.charged)])
+        return "\n".join([*map(Table.markdown, tables), promise_of(self)])
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -615,7 +622,7 @@ class Release(Published):
         columns, dtypes = self.columns_of(named), {"doubtful": "boolean"}
         shares = columns.pop("share", None)
         if relative:
-            # Of no units there are no shares: missing then, whatever came out.
+            # Without units there are no shares: they are missing then, whatever came out.
             dtype = "float64" if self.has_supports and self.units else "Float64"
             dtypes |= dict.fromkeys(("support", "lower", "upper"), dtype)
         if relative and self.has_supports:
@@ -675,8 +682,19 @@ def _estimate(itemset: Itemset) -> tuple[float, float, float]:
     return (alone.support or 0, *(alone.interval or (0, math.inf)))
 
 
-def promise_of(guarantee: str, charged: Charged | None) -> str:
-    return "\n\n".join(map(markdown, (guarantee, *words.charged(charged)))) + "\n"
+def _alike(unit: str) -> str:
+    """Return what the ranks of levelwise assume of units, in words."""
+    if unit == "basket":
+        return "long baskets hold much the same items as short ones"
+    return (
+        f"{unit}s with many items buy much the same ones as {unit}s with few, and buy them again "
+        "about as often"
+    )
+
+
+def promise_of(release: Release) -> str:
+    """Return the last lines of Markdown: the guarantee, and what a ledger says."""
+    return "\n\n".join(map(markdown, words.promises(release))) + "\n"
 
 
 def _ends(prefix: str, intervals: Iterable[tuple[float, float] | None]) -> forms.Columns:

@@ -51,7 +51,7 @@ class Number(NamedTuple):
     interval: str = ""
 
 
-# More dots nobody reads; the other forms of rules have all.
+# Nobody reads more dots than this. The other forms of rules have all of them.
 _MOST_DRAWN = 100
 
 
@@ -362,6 +362,8 @@ class RuleChoice:
         sort, longest, widest = limits["sort"], limits["max_antecedent"], limits["max_consequent"]
         if widest is None:
             widest = max(len(consequent), 1)
+        if longest is not None:
+            longest = positive_integer("max_antecedent", longest)
         basket_items = None
         if basket is not None:
             basket_items = items_asked("basket", basket)
@@ -376,7 +378,7 @@ class RuleChoice:
             antecedent,
             consequent,
             contains,
-            None if longest is None else positive_integer("max_antecedent", longest),
+            longest,
             positive_integer("max_consequent", widest),
             flag("redundant", limits["redundant"]),
             sort,
@@ -579,19 +581,7 @@ def _columns(
         # With two normals, the supports follow the number of units.
         wider, moving = noise.wider(confidence), noise.of_units is not None
         joint = JointNoise.of(noise, units)
-    supports = {}
-    for items, itemset in known.items():
-        low, high = itemset.interval or (0, 0)
-        # An end at 0 was cut off there: how far below the noise reached is not known.
-        lowest_support = low - wider if low else -math.inf
-        supports[items] = itemset.support or 0, lowest_support, high + wider
-    by_rule = [
-        supports[frozenset(items)]
-        for antecedent, consequent in sides
-        for items in (antecedent + consequent, antecedent, consequent)
-    ]
-    # Estimates and ends; of each both sides together, the left sides and the right sides.
-    estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
+    estimates, lowest, highest = _supports_by_rule(sides, known, wider)
     counts = RuleCounts.within(estimates, max(units.number, 1))
     names = [*METRICS] if lifts else ["confidence"]
     both, antecedent, consequent = np.divide(counts[:3], counts.units)
@@ -616,6 +606,29 @@ def _columns(
             lower, upper = np.where(holds, interval, (lower, upper))
         columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
     return columns
+
+
+def _supports_by_rule(
+    sides: Sequence[Sides], known: Mapping[frozenset[Item], Itemset], wider: float
+) -> Numbers:
+    """Return the supports of rules, and the ends of their intervals: (3, 3, rules).
+
+    Each has those of both sides together, of the left sides and of the right sides.
+
+    wider: by how many units the intervals are to be wider on either side.
+    """
+    supports = {}
+    for items, itemset in known.items():
+        low, high = itemset.interval or (0, 0)
+        # An end at 0 was cut off there: how far below the noise reached is not known.
+        lowest = low - wider if low else -math.inf
+        supports[items] = itemset.support or 0, lowest, high + wider
+    by_rule = [
+        supports[frozenset(items)]
+        for antecedent, consequent in sides
+        for items in (antecedent + consequent, antecedent, consequent)
+    ]
+    return np.array(by_rule, dtype=float).reshape(-1, 3, 3).transpose(2, 1, 0)
 
 
 def have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:

@@ -63,7 +63,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
 
     @property
     def max_segments(self) -> int:
-        """How many a unit counts in at most."""
+        """In how many segments, or periods, a unit counts at most."""
         return self.releases[0].scope.max_segments
 
     @property
@@ -108,7 +108,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         same_shares = all(release.shares == first.shares for release in self.releases)
         names = ", ".join(self)
-        # A unit counts in so many of them, and a user for good in all periods.
+        # A unit counts in so many of them. A user who is protected for good counts in all periods.
         counting = self.releases[: self.max_segments]
         if self.kind_of_part == "period" and self.privacy_unit == "user":
             counting = self.releases
@@ -170,9 +170,7 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         for name, release in self.items():
             content = release.to_markdown(rules and {"": rules[name]})
             releases.append(f"## {markdown(release.heading)}\n\n{content}")
-        return "\n".join(
-            [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
-        )
+        return "\n".join([f"# {markdown(self.title)}\n", *releases, promise_of(self.whole)])
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
@@ -206,6 +204,6 @@ class SegmentedRelease(Published, Mapping[str, Release]):
         certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
         if len(certain) <= _FEW_SEGMENTS:
             notes += certain
-        notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
+        notes += [*self.whole.rows_read, *words.promises(self.whole)]
         all_of_one = f"release[{self.kind_of_part}]"
         return Table(self.title, (self.kind_of_part, *columns), rows, notes, all_of_one, (0, 1))

@@ -39,6 +39,8 @@ _MOST_HIGH, _RADIUS = 560.0, 4.5
 # The width of the line of a rule with confidence 0, and with 1; the largest cell of a matrix.
 _THIN, _THICK = 1.0, 8.0
 _CELL = 30.0
+# The side of the smallest square of a matrix, in pixels.
+_SMALLEST = 5.0
 # How wide the name of a node, or of an item, is at most, in units of the letters' size.
 _NAME = 20.0
 # How far from the sides of a group of nodes they and their names are, in pixels.
@@ -151,32 +153,39 @@ def matrix_of(rules: Rules, size: Size = _LARGE) -> BarChart:
     places = {item: (place + 0.5) * cell for place, item in enumerate(items)}
     shown = [rule for sides, rule in pairs.items() if sides <= places.keys()]
     most = max((rule.share for rule in shown), default=1.0)
+    largest = 0.92 * cell
     squares = []
     for rule in shown:
         left, right = sorted(places[side] for side in rule.sides)
-        side = max(cell * 0.92 * math.sqrt(rule.share / most), 5.0)
+        side = max(largest * math.sqrt(rule.share / most), _SMALLEST)
         squares.append(
             Square((left, right), side, shade_of(rule.lift), rule.doubtful, rule.described)
         )
     end = cell * len(items)
-    grid, texts = [], []
-    for name, place in zip(named, places.values(), strict=True):
-        corner = place, place
-        grid += [Line((0, place), corner, shade=GRID), Line(corner, (place, end), shade=GRID)]
-        texts.append(Text(name, place + 4, place))
+    texts = [
+        Text(name, place + 4, place) for name, place in zip(named, places.values(), strict=True)
+    ]
     keys = keys_of_lifts(squares)
     who = words.customers(rules.unit)
-    for share in (most, most / 4):
-        side = cell * 0.92 * math.sqrt(share / most)
+    for share, side in ((most, largest), (most / 4, largest / 2)):
         keys.append(Key(f"{words.percent(share, rules.decimals)} of {who}", side=side))
     return _chart(
         rules,
-        Drawing(size.width, end, grid, squares, [], texts),
+        Drawing(size.width, end, _grid(places.values(), end), squares, [], texts),
         keys,
         "The square of two items is in the row of one, and in the column of the other. "
         f"The larger it is, the more {who} have both.",
         len(pairs) - len(shown),
     )
+
+
+def _grid(places: Iterable[float], end: float) -> list[Line]:
+    """Return lines from the left to each place of the diagonal, and from there down to the end."""
+    grid = []
+    for place in places:
+        corner = place, place
+        grid += [Line((0, place), corner, shade=GRID), Line(corner, (place, end), shade=GRID)]
+    return grid
 
 
 def _chart(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fim_private.display import MARK, in_braces, printable
-from fim_private.dp.charge import Charged, Left
+from fim_private.dp.charge import Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, least_in_words, most_in_words, rounded_up
 from fim_private.dp.neighbors import Neighbors
@@ -51,7 +51,7 @@ def some_of(number: int, every: int, thing: str) -> str:
 
 
 def are_above(number: int, every: int, thing: str) -> str:
-    """Return "all 5 rules are clearly above chance", "1 of 5 rules is clear of chance", …"""
+    """Return "all 5 rules are clearly above chance", "1 of 5 rules is clearly above chance", …"""
     verb = "are" if number > 1 else "is"
     return f"{some_of(number, every, thing)} {verb} clearly above chance"
 
@@ -59,8 +59,8 @@ def are_above(number: int, every: int, thing: str) -> str:
 def about(number: int, interval: tuple[int, int]) -> str:
     """Return a noisy number, rounded to a power of ten that the noise does not fill."""
     step = 10 ** len(str((interval[1] - interval[0]) // 2))
-    nearest = step * round(number / step)
-    return f"about {nearest if nearest else number:,}"
+    nearest = step * round(number / step) or number
+    return f"about {nearest:,}"
 
 
 def candidates(number: int, sure: int, among: str) -> str:
@@ -97,9 +97,21 @@ def braces(items: Sequence[Item] | None, unit: str) -> str:
     return in_braces(items)
 
 
+def customer(unit: str) -> str:
+    """Return what readers call a unit."""
+    return "customer" if unit == "user" else "basket"
+
+
 def customers(unit: str) -> str:
     """Return what readers call units."""
-    return "customers" if unit == "user" else "baskets"
+    return f"{customer(unit)}s"
+
+
+def units_of(release: AnyRelease, unit: str) -> str:
+    """Return what a release counts, by a word for its unit: "users", or "users' months"."""
+    if release.scope.per is None:
+        return f"{unit}s"
+    return f"{unit}s' {in_words(release.scope.per)}s"
 
 
 def percent(share: float, decimals: int) -> str:
@@ -115,13 +127,20 @@ def protected(release: AnyRelease) -> str:
     """Return the unit that a release protects, or a vote, in words."""
     if release.privacy_unit == "basket":
         return "basket"
-    protected_unit = "user (all their baskets)"
+    baskets = "all their baskets"
     if release.scope.per is not None:
-        kind = in_words(release.scope.per)
-        protected_unit = f"user's {kind} (all their baskets of that {kind})"
+        baskets += f" of that {in_words(release.scope.per)}"
+    whom = f"{_unit_of(release)} ({baskets})"
     if release.missing_user == MissingUser.OWN_UNIT:
-        protected_unit += " or basket without a user"
-    return protected_unit
+        whom += " or basket without a user"
+    return whom
+
+
+def _unit_of(release: AnyRelease) -> str:
+    """Return the unit that a release or a vote protects, briefly, such as "user's month"."""
+    if release.scope.per is None:
+        return str(release.privacy_unit)
+    return f"user's {in_words(release.scope.per)}"
 
 
 def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
@@ -136,7 +155,7 @@ def guarantee(mechanism: str, neighbors: str, release: AnyRelease) -> str:
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     factor = f"a factor e^{epsilon}"
     if cost.epsilon < _LARGE_EPSILON:
-        # Of ε as it is written, so that the factor is no less than what it says.
+        # The factor of ε as it is written here, so that the two agree.
         growth = growth_bound(Exact(float(epsilon)))
         if growth is not None:
             factor += f" = {rounded_up(growth, 3)}"
@@ -206,8 +225,14 @@ def left_briefly(left: Left) -> str:
     return f"{sign} {most_in_words(loss)}"
 
 
-def charged(charge: Charged | None) -> tuple[str, ...]:
-    """Return what a ledger says of a charge, in a sentence; nothing if there was none."""
+def promises(release: AnyRelease) -> tuple[str, ...]:
+    """Return the guarantee of a release, or of a vote, and what a ledger says of its charge."""
+    return (release.guarantee, *charged(release))
+
+
+def charged(release: AnyRelease) -> tuple[str, ...]:
+    """Return what a ledger says of a charge, in sentences; nothing if there was none."""
+    charge = release.charged
     if charge is None:
         return ()
     where = "" if charge.period is None else f" in {charge.period}"
@@ -219,5 +244,6 @@ def charged(charge: Charged | None) -> tuple[str, ...]:
         return (sentence,)
     return (
         sentence,
-        f"All that was charged to it so far comes to {charge.spent.as_total} for one unit.",
+        f"All that was charged to it so far comes to {charge.spent.as_total} for one "
+        f"{_unit_of(release)}.",
     )

@@ -211,8 +211,8 @@ class Scope:
         return recorded
 
     def sentences(self, unit: str) -> tuple[str, ...]:
-        """Return in sentences which purchases count, if not all do. unit: the unit of privacy."""
-        return (*self._part_in_words(unit), *self._rows_in_words())
+        """Return in sentences which purchases count, if not all do. unit: what one is called."""
+        return (*self._part_in_words(unit), *self._rows_in_words(unit))
 
     def _part_in_words(self, unit: str) -> Iterator[str]:
         most, periods = self.max_segments, self.periods
@@ -240,7 +240,7 @@ class Scope:
         if self.missing_time:
             yield "Rows without a time were left out."
 
-    def _rows_in_words(self) -> Iterator[str]:
+    def _rows_in_words(self, unit: str) -> Iterator[str]:
         if self.query:
             yield "Only rows that a query returned were read."
         if self.basket:
@@ -266,7 +266,7 @@ class Scope:
             yield f"Baskets of fewer than {self.min_basket:,} items count as empty."
         if self.unites:
             yield (
-                "An itemset counts all users who ever bought all of it, in one basket or in "
+                f"An itemset counts all {unit}s who ever bought all of it, in one basket or in "
                 "several."
             )
 

@@ -22,7 +22,7 @@ from fim_private.errors import MissingExtraError
 from fim_private.release.chart import WIDE, BarChart
 from fim_private.release.drawing import shade_of
 from fim_private.release.figures import figure_charts, figure_svg
-from fim_private.release.labels import short_name
+from fim_private.release.labels import placed_labels, short_name
 from fim_private.release.page import report_page
 from fim_private.release.picture import charts_of
 from fim_private.release.release import Itemset, Release
@@ -318,6 +318,14 @@ def test_a_network_has_a_line_for_each_of_the_40_surest_pairs(tea: Release) -> N
         assert 0 <= dot.centre[0] <= drawing.width
         assert 0 <= dot.centre[1] <= drawing.height
     assert len({dot.centre for dot in drawing.dots}) == 41
+
+
+def test_a_label_lies_on_the_fewest_lines_where_it_must_lie_on_some() -> None:
+    everywhere, above, below = (0, 0, 400, 400), (0, 0, 400, 190), (0, 210, 400, 400)
+    right = (210, 190, 400, 210)
+    [label] = placed_labels(["tea"], [(200, 200)], everywhere, [everywhere, above, below, right])
+    assert label is not None
+    assert (label.anchor, label.y) == ("end", 200)
 
 
 def test_a_matrix_has_a_larger_square_for_more_units_and_hatches_doubt() -> None:

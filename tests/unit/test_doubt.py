@@ -219,7 +219,7 @@ def test_a_title_claims_no_more_than_is_sure(marks: list[bool], changes: Any, ti
     assert release_of(*itemsets, **{"mechanism": "levelwise", "top": 50, **changes}).title == title
 
 
-AT_RANDOM = "Chosen at random: the more support an itemset has, the likelier it is chosen."
+AT_RANDOM = "The choice was random: the more support an itemset has, the likelier it is chosen."
 
 
 def test_picks_say_that_chance_decides_and_how_far() -> None:
@@ -228,8 +228,8 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
     assert fim.mine(CORNER_SHOP, neighbors="replace-one", **alone).shortfall == 25
     one = fim.mine(CORNER_SHOP, **alone)
     assert one.shortfall == 13  # half as much: every support moves the same way
-    led = "With 95 % probability, nothing that was left out leads one of these by more than 13"
-    assert one.certainty == (f"{AT_RANDOM} {led} baskets.",)
+    led = "With 95 % probability, nothing that was left out has over 13"
+    assert one.certainty == (f"{AT_RANDOM} {led} baskets more than one that was chosen.",)
     [said] = fim.mine(CORNER_SHOP, mechanism="distance").certainty
     assert said == "Nothing that was left out has more support."
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9, **alone)

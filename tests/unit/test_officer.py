@@ -17,6 +17,8 @@ from released import SHOP, Markup, mined
 import fim_private as fim
 from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.officer import as_yaml, facts_of, registry_entry
 from fim_private.release.page import page
 
@@ -67,7 +69,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
         assert re.sub(r"\\(.)", r"\1", sentence) in page_text
     for word in (
         "A user is a customer, and is identified in the data by 'customer'.",
-        "δ times the number of customers should be 0.1 at most. For about ",
+        "δ times the number of users should be 0.1 at most. For about ",
         "## What is not protected",
         "Released: ",
         " % of μ² for choosing the mechanism.",
@@ -109,6 +111,7 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
             2,
         ),
         ({"mechanism": "limited-domain", "top": 2, "supports": True}, 1),
+        ({"mechanism": "limited-domain", "top": 1, "supports": False}, 1),
     ],
     ids=str,
 )
@@ -153,6 +156,21 @@ def test_what_is_not_protected_is_named(asked: dict[str, Any], sentence: str) ->
     assert ("The exact number of baskets." in said) == ("neighbors" in asked)
 
 
+def test_levels_of_groups_have_a_public_catalogue() -> None:
+    items = {"item": ["bread", "butter", "jam", "tea"], "kind": ["food", "food", "food", "drink"]}
+    asked: dict[str, Any] = {
+        "catalogue_item": "item",
+        "group": ["kind", "store"],
+        "size": 1,
+        "top": 1,
+        "seed": 1,
+    }
+    release = fim.mine(SHOP, catalogue=pa.table({**items, "store": ["A"] * 4}), **asked)
+    unprotected = facts_of(release).unprotected
+    assert "The catalogue: the list of items was given as public." in unprotected
+    assert "No catalogue was given" not in " ".join(unprotected)
+
+
 def test_the_condition_and_the_steps_are_named(tmp_path: Path) -> None:
     by_store = tmp_path / "sales.csv"
     rows = [f"u{n},{n},{item},{n % 2}" for n in range(900) for item in ("tea", "jam")]
@@ -188,7 +206,7 @@ def test_steps_that_differ_are_not_called_one_step() -> None:
     kinds, sorts = levels.releases
     assert kinds.shares != sorts.shares
     [sentence] = facts_of(levels).steps
-    assert sentence.endswith("splits its part of the budget in its own way, and states how.")
+    assert sentence.endswith("do not have the same steps: see each of them.")
 
 
 @pytest.mark.every_case
@@ -230,3 +248,79 @@ def test_yaml_is_plain_where_names_are_not() -> None:
     assert as_yaml(values) == (
         'a:\n  - "\\" \\\\u2028 # :"\n  - "x\\\\ny"\nb:\n  c: 1.0e-300\n  d: 3\n'
     )
+
+
+def test_a_statement_calls_the_unit_by_one_name(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"user": "customer", "max_basket": 20, "max_baskets": 5}
+    ledger = fim.Ledger.create(tmp_path / "s.ledger", epsilon=3, delta=1e-5)
+    release = fim.mine(
+        REPOSITORY / DATA, **asked, ledger=ledger, dataset="s", mechanism="limited-domain"
+    )
+    said = facts_of(release).to_markdown()
+    assert re.findall("[^.-]*customer[^.]*", said) == [
+        " A user is a customer, and is identified in the data by 'customer'"
+    ]
+    assert "for one user." in said
+    assert "for one unit" not in said
+    assert "At most 5 baskets of a user count." in said
+
+
+def test_only_a_release_of_users_speaks_of_people_with_several_ids() -> None:
+    assert "several ids" not in facts_of(mined()).to_markdown()
+    users = replace(mined(), privacy_unit="user")
+    assert "A person with several ids counts as several users." in facts_of(users).to_markdown()
+
+
+def test_a_single_period_is_not_taken_for_several_releases() -> None:
+    asked: dict[str, Any] = {"user": "customer", "time": "date", "top": 1, "mechanism": "distance"}
+    one = facts_of(fim.mine(REPOSITORY / DATA, **asked, period="2025-Q1"))
+    assert one.steps[0] == "One step has all of it."
+    assert "Asked for: at most 1 itemset of size 2." in one.released
+    periods = ["2025-Q1", "2025-Q2"]
+    several = fim.mine(REPOSITORY / DATA, **asked, period="quarter", periods=periods)
+    facts = facts_of(several)
+    assert facts.steps[0] == "Each of the releases that were made together has such steps:"
+    assert "Asked for: at most 1 itemset of size 2 in each period." in facts.released
+    first, last = several.releases
+    changed = replace(several, releases=(first, replace(last, shares=mined().shares)))
+    assert facts_of(changed).steps == (
+        "The releases that were made together do not have the same steps: see each of them.",
+    )
+
+
+def test_several_periods_say_what_their_ledger_has_spent(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "top": 1}
+    ledger = fim.Ledger.create(tmp_path / "s.ledger", epsilon=3, delta=1e-5, per="month")
+    asked |= {"period": "month", "periods": ["2025-01", "2025-02"], "ledger": ledger}
+    release = fim.mine(REPOSITORY / DATA, **asked, dataset="s")
+    for shown in (str(release), release.to_markdown(), render_table(release, Screen())):
+        assert "for one user's month." in " ".join(shown.split())
+
+
+def test_several_periods_that_are_units_have_a_page_and_a_statement(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "top": 1}
+    months = ["2025-01", "2025-02"]
+    release = fim.mine(REPOSITORY / DATA, **asked, period="month", periods=months)
+    fim.report(release, tmp_path / "page.html")
+    assert facts_of(release).spent[0] == "The budget was set as ε = 1, δ = 1e-06."
+    assert "add up" not in " ".join(facts_of(release).spent)
+    assert "add up" in " ".join(facts_of(release["2025-01"]).spent)
+
+
+def test_what_users_buy_in_a_month_is_counted_as_users_months() -> None:
+    asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "count": True}
+    release = fim.mine(REPOSITORY / DATA, **asked, top=3)
+    assert isinstance(release, fim.Release)
+    facts = facts_of(release)
+    said = " ".join((*facts.spent, *facts.released))
+    assert "δ times the number of users' months should be 0.1 at most." in said
+    assert f"Number of users' months: {release.units:,} with noise" in said
+    everyday = Markup(page(release)).words
+    assert "Customers' months about 59," in everyday or "Customers' months about 60," in everyday
+    assert "A customer counts once for each month." in everyday
+    assert "about any one customer in any one month. What this page promises" in everyday
+
+
+def test_a_release_with_a_seed_has_no_version() -> None:
+    [made, _] = facts_of(mined()).versions
+    assert made.startswith("Made by an unknown version of fim-private; described by fim-private")

@@ -86,7 +86,8 @@ def test_a_promise_says_whom_it_is_about() -> None:
     table = pa.Table.from_pylist(rows)
     with pytest.warns(fim.PrivacyWarning, match="does not hide which users"):
         found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
-    assert "Suppose any one customer whose rows were read had bought anything else" in found
+    suppose = "Suppose any one customer whose rows were read had bought anything else"
+    assert f"{suppose}, and these rows had been read as well." in found
     assert "This page protects each customer, with all that they bought." in found
     assert "released exactly" not in found
     assert "those where x = 1" in found
@@ -119,6 +120,16 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
     assert '<p class="nothing">Nothing stood out from the noise for Germany &amp' in content
     assert "fim.mine" not in found.text
     assert "900" not in found.text  # how many there are is private
+
+
+def test_a_page_of_segments_has_a_picture_of_each_that_has_findings() -> None:
+    rows = [(shop, basket) for shop in ("north", "south") for basket in HALF]
+    table = pa.table({"items": [basket for _, basket in rows], "shop": [shop for shop, _ in rows]})
+    segments = ["north", "south", "west"]
+    release = fim.mine(table, by="shop", segments=segments, rules=True, top=3, epsilon=9, seed=1)
+    markup = Markup(page(release, rules_by_segment(release)))
+    figures = [tag for tag, attributes in markup.tags if attributes.get("class") == "picture"]
+    assert figures == ["figure"] * 2
 
 
 def test_the_head_has_title_date_and_data_set(tmp_path: Path) -> None:
@@ -271,6 +282,28 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
 )
 def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) -> None:
     assert re.match(words, lead(mined(**asked)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"mechanism": "limited-domain", "top": 2}, "customers more than one that was chosen."),
+        ({"min_support": 0.1, "top": None}, "Of itemsets below 10 % of all customers"),
+        ({"top": 20}, "customers with many items buy much the same ones as customers with few"),
+        ({"rules": True}, "counts all customers who ever bought all of it"),
+    ],
+    ids=str,
+)
+def test_a_page_and_a_picture_of_users_speak_of_customers(
+    asked: dict[str, Any], words: str
+) -> None:
+    baskets = pa.table({"items": SHOP, "who": [*range(len(SHOP))]})
+    release = fim.mine(baskets, user="who", size=2, epsilon=5, seed=1, **asked)
+    assert isinstance(release, fim.Release)
+    everyday, _ = read(release).words.split("For the privacy officer")
+    assert words in everyday
+    assert "user" not in everyday
+    assert words in Markup(release.to_svg()).words
 
 
 def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:

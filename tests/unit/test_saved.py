@@ -17,12 +17,13 @@ import fim_private as fim
 from fim_private.dp.charge import UNITS
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import DataError, OutputError, ParameterError
+from fim_private.options.outputs import ReleaseFormat
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.periods import PERIODS_A_YEAR
 from fim_private.reading.options import MissingUser
-from fim_private.release import forms
-from fim_private.release.rules import rules_of
+from fim_private.release import files, forms
+from fim_private.release.rules import rules_by_segment, rules_of
 from fim_private.request.supports import NoiseKind
 
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
@@ -102,12 +103,33 @@ def test_a_workbook_has_a_sheet_with_numbers_and_without_formulas(tmp_path: Path
     assert [row[5] for row in rows] == [one.doubtful for one in release]
 
 
+def test_more_itemsets_asked_for_than_are_possible_stay_as_many(tmp_path: Path) -> None:
+    release = fim.mine(SHOP, catalogue=["bread", "butter"], top=2, supports=True, seed=1)
+    assert isinstance(release, fim.Release)
+    assert (release.top, release.wanted) == (2, 1)
+    release.save(tmp_path / "r.json")
+    loaded = fim.load(tmp_path / "r.json")
+    assert isinstance(loaded, fim.Release)
+    assert (loaded.top, loaded.wanted, loaded.certainty) == (2, 1, release.certainty)
+
+
 def test_a_workbook_of_segments(tmp_path: Path) -> None:
     sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
     fim.mine(sales, by="store", segments="A,B", top=2, epsilon=9, seed=1).save(tmp_path / "a.xlsx")
     rows = calamine.load_workbook(tmp_path / "a.xlsx").get_sheet_by_index(0).to_python()
     assert rows[0][:3] == ["segment", "item_1", "item_2"]
     assert [row[0] for row in rows[1:]] == ["A", "B"]
+
+
+def test_tables_of_periods_name_them_as_periods() -> None:
+    days = pa.array([f"2026-0{month}-01" for month in (1, 2)] * 450)
+    sales = pa.table({"items": [["bread", "tea"]] * 900, "day": days})
+    asked: dict[str, Any] = {"time": "day", "period": "month", "periods": "2026-01,2026-02"}
+    release = fim.mine(sales, **asked, rules=True, top=1, epsilon=9, seed=1)
+    csv = files.CONTENT[ReleaseFormat.CSV](release, rules_by_segment(release))
+    assert str(csv).startswith("period,antecedent_1,consequent_1,")
+    assert release.to_csv().startswith("period,item_1,item_2,")
+    assert list(release.rules().columns[:2]) == ["period", "antecedents"]
 
 
 def test_more_rows_than_a_sheet_has_go_on_in_another(monkeypatch: pytest.MonkeyPatch) -> None:

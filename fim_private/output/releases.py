@@ -26,7 +26,7 @@ from fim_private.release.rules import Rules, RulesBySegment
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.groups import itemsets_of
 from fim_private.request.plan import (
-    EnoughForItems,
+    EnoughItems,
     Look,
     ReleasePlan,
     shares_in_words,
@@ -146,25 +146,22 @@ def _advice_on_rules(request: Request, rules: Sequence[Rules], unit: str) -> Ite
 
 def _of_look(look: Look, sought: int) -> Iterator[str]:
     """Yield how a look decides between two plans. sought: how many itemsets."""
-    condition, picks = look.condition, look.request.mechanism.name
-    measured = (
-        f"The first step measures, with noise, the support of the itemset of rank {sought + 1:,}"
-    )
-    either_way = "The cost is the same either way, and the release says which mechanism was used."
-    if isinstance(condition, EnoughForItems):
-        much = f"{condition.items:,} different items or more"
-        yield (
-            f"{measured}, and how many users have bought {much}. {picks} replaces the steps of "
-            f"levelwise if the support is large enough: {condition.most_needed:,} if no user has "
-            f"bought that much, {condition.least_needed:,} if all have. {either_way}"
-        )
-        return
+    condition = look.condition
+    of_few_users = None
+    if isinstance(condition, EnoughItems):
+        measured = f"how many users have bought {condition.items:,} or more of the listed items"
+        needed = f"{100 * condition.share:g} % of all users or more"
+    else:
+        measured = f"the support of the itemset of rank {sought + 1:,}"
+        needed = f"{condition.most_needed:,} or more"
+        if condition.leniency:
+            of_few_users = math.ceil(condition.needed(_FEW_USERS))
     yield (
-        f"{measured}. If it is {condition.most_needed:,} or more, {picks} replaces the steps of "
-        f"levelwise. {either_way}"
+        f"The first step measures, with noise, {measured}. If the result is {needed}, "
+        f"{look.request.mechanism.name} replaces the steps of levelwise. The cost is the same "
+        f"either way, and the release says which mechanism was used."
     )
-    if condition.leniency:
-        of_few_users = math.ceil(condition.needed(_FEW_USERS))
+    if of_few_users is not None:
         yield f"With fewer users, less is enough: {of_few_users:,} for {_FEW_USERS:,} users."
 
 

@@ -36,7 +36,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues
 from fim_private.request.allocation import plan_of
 from fim_private.request.groups import itemsets_of
-from fim_private.request.plan import EnoughForItems, ReleasePlan, Selection
+from fim_private.request.plan import EnoughItems, ReleasePlan, Selection
 from fim_private.request.request import Request, request_of
 
 # where nothing else is asked: most data sets measured have about as many items
@@ -266,14 +266,10 @@ def expected_found(request: Request, units: int, items: float, among: int | None
     left_out = shop.top(target.sizes, target.top).rivals
     if not len(left_out):
         return share_found
-    condition = plan.look.condition
-    if isinstance(condition, EnoughForItems):
-        # as if the numbers of items that users have bought fell off exponentially
-        needed = condition.needed(units, units * math.exp(-condition.items / items))
-    else:
-        needed = condition.needed(units)
-    noise = plan.look.noise(step)
-    lead = (float(left_out[0]) - needed) / math.sqrt(noise.own_variance + noise.shared_variance)
+    condition, seen = plan.look.condition, float(left_out[0])
+    if isinstance(condition, EnoughItems):
+        seen = units * math.exp(-condition.items / items)
+    lead = (seen - condition.needed(units)) * math.sqrt(step.normal_mu_squared)
     is_picked = float(_normal(lead))
     of_picks = _found_by_plan(plan.look.request, plan.look.plan, shop)
     assert of_picks is not None

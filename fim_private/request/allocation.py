@@ -63,14 +63,14 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import EPSILON_RANGE, of_parts
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import levelwise, names_delta_of
-from fim_private.levelwise.recipe import Sought, kind_of
+from fim_private.levelwise.recipe import Sought
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.request.groups import Target
 from fim_private.request.plan import (
-    EnoughForItems,
+    EnoughItems,
     EnoughSupport,
     Look,
     ReleasePlan,
@@ -395,12 +395,12 @@ def _may_abstain(spec: MechanismSpec) -> bool:
 
 
 class _Threshold(NamedTuple):
-    """From which noisy support of pairs on picks find more than levelwise.
+    """From which noisy support on picks find more than levelwise.
 
-    It is a(k/20)^g · x/(1 + min(bσ/n, m)). Here k is how many pairs are sought, x the support that
-    makes a pair likely to be picked, σ the deviation of the noise on one support that the look's
-    μ² buys, and n the number of units. Source: measured on samples and halves of five shops, of
-    500 units and more, where the loss was least.
+    It is a(k/20)^g · x/(1 + min(bσ/n, m)). Here k is how many itemsets are sought, x the support
+    that makes an itemset likely to be picked, σ the deviation of the noise on one support that the
+    look's μ² buys, and n the number of units. Source: measured on samples and halves of five shops,
+    of 500 units and more, where the loss was least.
 
     Attributes:
         ample: a.
@@ -415,13 +415,13 @@ class _Threshold(NamedTuple):
     most_lenient: float = math.inf
 
 
-_PAIRS_WITHOUT_LIST = _Threshold(1.15, per_noise=15, most_lenient=0.55)
-_PAIRS_OF_LIST = _Threshold(1, growth=0.25)
+_WITHOUT_LIST = _Threshold(1.15, per_noise=15, most_lenient=0.55)
+_OF_LIST = _Threshold(1, growth=0.25)
+_OF_LIST_BY_LIMITED_DOMAIN = _Threshold(1.2, per_noise=4)
 _USUAL_COUNT = 20
-# Of single items, alone or with larger sets: so many times x is enough if no user has bought as
-# many different items as are sought, and if all have. Source: as of pairs.
-_WITH_ITEMS = 2.75, 0.45
-_LISTED_ITEMS = 55, 0.11
+# Picks find more of k listed items than levelwise if this share of the users have k of them, or
+# more. Source: as of the thresholds.
+_SHARE_WITH_AS_MANY = 0.65
 
 
 def _steps_of_look(request: Request) -> list[Step]:
@@ -445,51 +445,43 @@ def _look(request: Request) -> Look | None:
     candidates = selection.public.candidates
     if candidates is not None and candidates <= run.count:  # no itemset is left out
         return None
-    likely = _likely_support(request, run, candidates)
-    if kind_of(request.target.sizes, union=request.target.union) == "pairs":
-        return Look(_enough_pairs(request, run.count, likely, look_step), request, plan)
-    return Look(_enough_for_items(request, run.count, likely), request, plan)
+    if request.counted_universe.is_listed and request.target.sizes == (1,):
+        return Look(EnoughItems(run.count, _SHARE_WITH_AS_MANY), request, plan)
+    return Look(_enough_support(request, run, candidates, look_step), request, plan)
 
 
-def _likely_support(request: Request, run: TopK, candidates: int | None) -> float:
-    """Return the support, in units, that makes an itemset likely to be picked.
+def _enough_support(
+    request: Request, run: TopK, candidates: int | None, look: Step
+) -> EnoughSupport:
+    """Return which support of itemsets is enough to pick them.
 
-    Its weight is then that of all other candidates together, or of abstaining.
+    An itemset is likely to be picked once its weight is that of all other candidates together, or
+    of abstaining.
 
     Args:
         request: The request for the mechanism that picks.
         run: Its picks.
         candidates: How many itemsets it picks from, if that is public.
+        look: The step of the look.
     """
     cost = run.mechanism.cost
     if candidates is None or _may_abstain(request.mechanism):
         log_odds = math.log(defaults.MAX_RANK) - math.log(cost.delta)
     else:
         log_odds = math.log(candidates)
-    return log_odds * Neighbors(request.promise.neighbors).changed_units / cost.epsilon
-
-
-def _enough_pairs(request: Request, count: int, likely: float, look: Step) -> EnoughSupport:
-    """Return which support of `count` pairs is enough to pick them. likely: of a pair.
-
-    look: the step of the look.
-    """
-    is_listed = request.counted_universe.is_listed
-    threshold = _PAIRS_OF_LIST if is_listed else _PAIRS_WITHOUT_LIST
-    most = threshold.ample * (count / _USUAL_COUNT) ** threshold.growth * likely
+    likely = log_odds * Neighbors(request.promise.neighbors).changed_units / cost.epsilon
+    threshold = _threshold_of(request)
+    most = threshold.ample * (run.count / _USUAL_COUNT) ** threshold.growth * likely
     least = most / (1 + threshold.most_lenient)
     leniency = threshold.per_noise / math.sqrt(look.normal_mu_squared)
     return EnoughSupport(math.ceil(most), math.ceil(least), math.ceil(leniency))
 
 
-def _enough_for_items(request: Request, count: int, likely: float) -> EnoughForItems:
-    """Return which support of `count` itemsets is enough to pick them, by what users buy.
-
-    likely: the support that makes an itemset likely to be picked.
-    """
-    are_listed_items = request.counted_universe.is_listed and request.target.sizes == (1,)
-    most, least = _LISTED_ITEMS if are_listed_items else _WITH_ITEMS
-    return EnoughForItems(count, math.ceil(most * likely), math.ceil(least * likely))
+def _threshold_of(request: Request) -> _Threshold:
+    """Return the threshold for the mechanism that picks."""
+    if not request.counted_universe.is_listed:
+        return _WITHOUT_LIST
+    return _OF_LIST_BY_LIMITED_DOMAIN if _may_abstain(request.mechanism) else _OF_LIST
 
 
 def _picks_by_gaussian_composition(

@@ -20,10 +20,8 @@ from fim_private.mechanisms import registry
 from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
-# Up to so many itemsets of users are selected one by one, whatever a look at the data would say.
-_FEW = 2
-# Where nobody looks, and the number of users is not stated, up to so many are.
-_FEW_UNSEEN = {"items": 5, "together": 5, "pairs": 2}
+# Where the number of users is not stated, up to so many of their itemsets are selected one by one.
+_FEW = {"items": 5, "together": 5, "pairs": 2}
 # If it is stated, up to 20 itemsets are selected one by one: k of them if users · ε is at least
 # this times k^1.25. By kind, and by whether items are listed. Selections miss nearly all below
 # that, and a little less than levelwise above it.
@@ -112,8 +110,7 @@ def _for_several(
 ) -> Choice:
     """Return the mechanism that finds most of several itemsets, and spends δ."""
     picks = "exponential" if public.lists_items else "limited-domain"
-    looks = may_look and _is_look_worth_it(target, public, promise)
-    if _are_few_of_users(target, public, promise, looks=looks):
+    if _are_few_of_users(target, public, promise):
         users = "users" if public.units is None else f"about {public.units:,} users"
         reason = f"it finds more than levelwise, for few itemsets of {users}"
         return Choice(picks, reason, replaces_levelwise=True)
@@ -123,7 +120,7 @@ def _for_several(
         )
     needs_no_list = "" if public.lists_items else " and needs no product list"
     reason = f"it finds many itemsets with the least noise{needs_no_list}"
-    if looks:
+    if may_look and _is_look_worth_it(target, public, promise):
         return Choice("levelwise", reason, picks=_picks_after_look(picks, target, public))
     return Choice("levelwise", reason)
 
@@ -180,12 +177,10 @@ def _has_few_candidates(target: Target, public: PublicFacts) -> bool:
     return sum(map(public.universe.candidates, target.sizes)) <= defaults.MAX_RANK
 
 
-def _are_few_of_users(
-    target: Target, public: PublicFacts, promise: Promise, *, looks: bool
-) -> bool:
+def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> bool:
     """Tell whether selecting one by one misses fewer itemsets of users than levelwise does.
 
-    looks: whether a look at the data decides otherwise. Source: measured (docs/benchmarks.md).
+    Source: measured (docs/benchmarks.md).
     """
     if not promise.by_user or target.min_support is not None:
         return False
@@ -195,8 +190,7 @@ def _are_few_of_users(
     sought = target.sought
     if promise.neighbors == Neighbors.REPLACE_ONE:
         sought *= 2  # the odds of a choice count half
-    few = _FEW if looks else _FEW_UNSEEN[kind]
-    if sought <= few:
+    if sought <= _FEW[kind]:
         return True
     if public.units is None or sought > _MOST_SELECTED:
         return False

@@ -141,30 +141,31 @@ class EnoughSupport:
         units = max(units, 1)
         return max(self.most_needed * units / (units + self.leniency), self.least_needed)
 
+    def __str__(self) -> str:
+        return "the itemsets are frequent enough"
+
 
 @dataclass(frozen=True)
-class EnoughForItems:
-    """Itemsets are picked one by one if they are frequent enough for how much users buy.
+class EnoughItems:
+    """Listed items are picked one by one if enough users have bought many of them.
 
-    The more different items users have bought, the less each of these weighs in levelwise, whereas
-    picks do not depend on it. So a look sees a second number: how many users have bought as many
-    different items as are sought, or more.
+    Levelwise counts all listed items at once. The more of them users have bought, the less each
+    one weighs, whereas picks do not depend on how many that are.
 
     Attributes:
-        items: How many different items that is.
-        most_needed: From this noisy support on, in units, the itemsets are picked one by one if no
-            user has bought that many items.
-        least_needed: From this one on, in units, if all users have; in between, if some have.
+        items: A look sees the number of users who have bought this many different items, or more.
+        share: The share of all users that is enough.
     """
 
     items: int
-    most_needed: int
-    least_needed: int
+    share: float
 
-    def needed(self, units: int, users_with_items: float) -> float:
-        """Return the noisy support, in units, from which on itemsets are picked one by one."""
-        share = min(max(users_with_items / max(units, 1), 0), 1)
-        return float(self.most_needed ** (1 - share) * self.least_needed**share)
+    def needed(self, units: int) -> float:
+        """Return the noisy number of users from which on items are picked one by one."""
+        return self.share * units
+
+    def __str__(self) -> str:
+        return f"enough users have bought {self.items} different items"
 
 
 @dataclass(frozen=True)
@@ -177,13 +178,13 @@ class Look:
         plan: Its plan, which costs the same, and of which the look is a step too.
     """
 
-    condition: EnoughSupport | EnoughForItems
+    condition: EnoughSupport | EnoughItems
     request: Request
     plan: ReleasePlan
 
     def noise(self, step: Step) -> SupportNoise:
         """Return the noise on each number that it sees. step: what it spends."""
-        numbers = 2 if isinstance(self.condition, EnoughForItems) else 1
+        numbers = 2 if isinstance(self.condition, EnoughItems) else 1
         return noise_of_look(step, numbers, self.request.promise)
 
     def to_dict(self) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from fim_private.counting.source import SelectedItemset, SupportSource, Universe
+from fim_private.counting.source import Catalogue, SelectedItemset, SupportSource, Universe
 from fim_private.dp.accountant import Step
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
@@ -21,7 +21,7 @@ from fim_private.request import supports as noisy_supports
 from fim_private.request.groups import Promise
 from fim_private.request.itemsets import GivenItemsets, Items, Itemset, subsets_of, supports_of
 from fim_private.request.plan import (
-    EnoughForItems,
+    EnoughItems,
     ReleasePlan,
     Selection,
     noise_of,
@@ -175,20 +175,18 @@ class Execution:
             return request, self
         condition, selection = look.condition, look.plan.selections[0]
         numbers = [self._support_left_out(selection)]
-        if isinstance(condition, EnoughForItems):
+        if isinstance(condition, EnoughItems):
             numbers.append(self._users_with(condition.items, selection.universe))
-        [left_out, *others], units = self._seen(numbers, step, request.promise)
-        needed = condition.needed(units, *(other.support for other in others))
-        picks = look.request.mechanism.name
-        if left_out.support < needed:
+        seen, units = self._seen(numbers, step, request.promise)
+        # The last number decides. The first one serves for marks, too.
+        if seen[-1].support < condition.needed(units):
             reason = (
-                "a noisy look at the data did not show that the itemsets are frequent enough for "
-                f"{picks}"
+                f"a noisy look at the data did not show that {condition} for "
+                f"{look.request.mechanism.name}"
             )
             return replace(request, reason=reason), self
-        reason = "a noisy look at the data showed that the itemsets are frequent enough for it"
-        picking = replace(self, plan=look.plan, left_out=left_out)
-        return replace(look.request, reason=reason), picking
+        reason = f"a noisy look at the data showed that {condition} for it"
+        return replace(look.request, reason=reason), replace(self, plan=look.plan, left_out=seen[0])
 
     def _seen(
         self, numbers: Sequence[int], step: Step, promise: Promise
@@ -221,11 +219,11 @@ class Execution:
         return 0
 
     def _users_with(self, least: int, universe: Universe) -> int:
-        """Return how many users have bought so many different items, or more."""
-        items = self.source.items(universe)
-        number = len(items.sums(np.ones(2, dtype=np.int64)))
-        codes = np.arange(number, dtype=np.int32)
-        return int(items.among(codes).units_with([codes[:, None]])[least:].sum())
+        """Return how many users have bought so many different items of a list, or more."""
+        assert isinstance(universe, Catalogue)
+        codes = np.arange(len(universe.items), dtype=np.int32)
+        counts = self.source.items(universe).among(codes)
+        return int(counts.units_with([codes[:, None]])[least:].sum())
 
     def find_items(self) -> NoisyCounts | None:
         """Return the items that levelwise finds first; None if the plan has another mechanism."""

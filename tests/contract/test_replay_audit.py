@@ -215,7 +215,7 @@ ASKS = [
     *asks("users' least", size="1-3", **LEAST),
     *asks("users, looked at", size=1, top=20, supports=True, user="user", rho=100),
     *asks("chosen users, looked at", size=1, top=20, user="user", rho=100, where=FRANCE),
-    *asks("users, looked at, listed", size=1, top=14, user="user", rho=100, catalogue=LISTED),
+    *asks("users, looked at, listed", size=1, top=8, user="user", rho=100, catalogue=LISTED),
     *asks("united, least", size=2, together="user", **LEAST),
     *asks("united, listed, least", size=2, together="user", catalogue=LISTED, **LEAST),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),

@@ -32,7 +32,7 @@ from fim_private.request import supports
 from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
 from fim_private.request.groups import Promise
-from fim_private.request.plan import EnoughForItems, EnoughSupport
+from fim_private.request.plan import EnoughItems, EnoughSupport
 from fim_private.request.request import Request, request_from, request_of
 from fim_private.request.scope import Scope
 from fim_private.request.supports import NoiseKind, SupportNoise
@@ -232,14 +232,13 @@ def test_both_plans_of_a_look_cost_the_same(
         selection.normal_mu_squared, run.count, last.normal_mu_squared
     )
     assert (picks.names_delta > 0) == (run.mechanism.cost.delta > 0)
-    condition = plan.look.condition
-    expected = {"most_needed": condition.most_needed, "least_needed": condition.least_needed}
-    if isinstance(condition, EnoughForItems):
-        expected["items"] = 10
-    else:
-        expected["leniency"] = condition.leniency
-    expected["mechanism"] = plan.look.request.mechanism.name
-    assert plan.to_dict()["look"] == expected
+    assert isinstance(plan.look.condition, EnoughSupport)
+    assert plan.to_dict()["look"] == {
+        "mechanism": plan.look.request.mechanism.name,
+        "most_needed": plan.look.condition.most_needed,
+        "least_needed": plan.look.condition.least_needed,
+        "leniency": plan.look.condition.leniency,
+    }
 
 
 @pytest.mark.every_case
@@ -250,9 +249,10 @@ def test_both_plans_of_a_look_cost_the_same(
         ({"neighbors": "replace-one"}, None, (1.15, 0, 15, 0.55)),
         ({"catalogue": MANY}, math.comb(200, 2), (1, 0.25, 0, math.inf)),
         ({"catalogue": MANY, "top": 50}, math.comb(200, 2), (1, 0.25, 0, math.inf)),
+        ({"catalogue": MANY, "size": "1-3", "union": True}, None, (1.2, 0, 4, math.inf)),
     ],
 )
-def test_the_threshold_of_pairs_follows_from_what_picks_need_and_from_the_noise(
+def test_the_threshold_follows_from_what_picks_need_and_from_the_noise(
     given: dict[str, Any], candidates: int | None, numbers: tuple[float, ...]
 ) -> None:
     """docs/privacy.md, after Theorem 33. An itemset has even odds against all that is not it."""
@@ -280,71 +280,41 @@ def test_the_threshold_of_pairs_follows_from_what_picks_need_and_from_the_noise(
         assert condition.needed(condition.leniency) == pytest.approx(half)
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("given", "candidates", "factors"),
-    [
-        ({"size": 1}, None, (2.75, 0.45)),
-        ({"size": 1, "neighbors": "replace-one"}, None, (2.75, 0.45)),
-        ({"size": 1, "catalogue": MANY}, 200, (55, 0.11)),
-        ({"size": "1-2", "union": True, "catalogue": MANY}, 200 + 19_900, (2.75, 0.45)),
-        ({"size": "1-3", "union": True, "catalogue": MANY}, None, (2.75, 0.45)),
-    ],
-)
-def test_the_threshold_with_single_items_follows_from_how_much_users_buy(
-    given: dict[str, Any], candidates: int | None, factors: tuple[float, float]
-) -> None:
-    look = plan_of(looking(**given)).look
+def test_of_listed_items_it_goes_by_how_many_users_have_bought_as_many_as_are_sought() -> None:
+    look = plan_of(looking(catalogue=MANY, size=1, top=30)).look
     assert look is not None
-    condition = look.condition
-    assert isinstance(condition, EnoughForItems)
-    cost = look.plan.top_k_runs[0].mechanism.cost
-    log_odds = math.log(candidates or 10_000 / cost.delta)
-    need = log_odds / cost.epsilon * (2 if "neighbors" in given else 1)
-    most, least = (math.ceil(factor * need) for factor in factors)
-    assert condition == EnoughForItems(10, most, least)
-    for users in (-5, 0):
-        assert condition.needed(1_000, users) == most
-    for users in (1_000, 1_200):
-        assert condition.needed(1_000, users) == least
-    assert condition.needed(1_000, 500) == pytest.approx(math.sqrt(most * least))
-    assert condition.needed(0, 0) == most
+    assert look.condition == EnoughItems(30, 0.65)
+    assert look.condition.needed(1_000) == 650
+    assert look.to_dict() == {"mechanism": "exponential", "items": 30, "share": 0.65}
+    # It sees a support as well, so each of the two numbers has more noise.
+    alone = plan_of(looking(catalogue=MANY, size=2)).look
+    assert alone is not None
+    step = look.plan.steps[0]
+    assert look.noise(step).half_width > 1.15 * alone.noise(step).half_width
 
 
-def test_a_look_with_single_items_has_more_noise_on_each_of_its_two_numbers() -> None:
-    of_items, of_pairs = (plan_of(looking(size=size)).look for size in (1, 2))
-    assert of_items is not None
-    assert of_pairs is not None
-    noise = of_items.noise(of_items.plan.steps[0])
-    assert noise.half_width > 1.15 * of_pairs.noise(of_pairs.plan.steps[0]).half_width
-
-
-@pytest.mark.every_case
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("listed", [False, True])
-def test_items_are_picked_where_enough_users_have_bought_many(neighbors: str, listed: bool) -> None:
-    """Of the same supports: those are picked of which users have bought many, in all baskets."""
+def test_listed_items_are_picked_where_enough_users_have_bought_many(neighbors: str) -> None:
+    """Half of the releases pick where 65 % have bought as many as are sought, in all baskets."""
     asked: dict[str, Any] = {"size": 1, "top": 6, "epsilon": 2, "neighbors": neighbors}
-    asked |= {"catalogue": [*"abcdefgh", *MANY]} if listed else {}
-    look = plan_of(looking(**asked)).look
-    assert look is not None
-    condition = look.condition
-    assert isinstance(condition, EnoughForItems)
-    name = look.request.mechanism.name
-    owners = round(math.sqrt(condition.most_needed * condition.least_needed))
+    asked |= {"catalogue": [*"abcdefgh"]}
+    users, step = 2_000, plan_of(looking(**asked)).step("look")
+    assert step is not None
     picked = {}
-    for others in (0, 7 * owners):  # who have bought one item, twice
-        lists = [[*"abcd"], [*"defg"]] * owners + [["h"], ["h"]] * others
-        data = pa.table({"user": np.repeat(np.arange(owners + others), 2), "items": lists})
-        releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(30)]
-        picked[others] = sum(one.mechanism == name for one in releases)
+    for apart in (-5, 0, 5):
+        many = round(0.65 * users + apart * float(step.normal_mu_squared) ** -0.5)
+        lists = [[*"abc"], [*"defz"]] * many + [[*"abc"], [*"dezz"]] * (users - many)
+        data = pa.table({"user": np.repeat(np.arange(users), 2), "items": lists})
+        releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(60)]
+        picked[apart] = sum(one.mechanism == "exponential" for one in releases)
         for one in releases:
-            showed = "showed" if one.mechanism == name else "did not show"
+            showed = "showed" if one.mechanism == "exponential" else "did not show"
             assert one.reason is not None
-            assert f"{showed} that the itemsets are frequent enough for" in one.reason
+            assert f"{showed} that enough users have bought 6 different items" in one.reason
             assert (one.cost, one.zcdp) == (releases[0].cost, releases[0].zcdp)
-    assert picked[0] >= 28
-    assert picked[7 * owners] <= 2
+    assert picked[-5] <= 1
+    assert 15 <= picked[0] <= 45
+    assert picked[5] >= 59
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -354,7 +324,7 @@ def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users:
 
     The threshold is lower the fewer users there are.
     """
-    asked: dict[str, Any] = {"size": 2, "top": 6, "epsilon": 2, "neighbors": neighbors}
+    asked: dict[str, Any] = {"size": 1, "top": 6, "epsilon": 2, "neighbors": neighbors}
     look = plan_of(looking(**asked)).look
     assert look is not None
     condition = look.condition
@@ -364,7 +334,7 @@ def test_a_noisy_support_is_compared_with_what_picks_need(neighbors: str, users:
     for apart in (-4, 0, 4):
         sigma = float(look.plan.steps[0].normal_mu_squared) ** -0.5
         owners = round(condition.needed(users) + apart * sigma)
-        lists = [[*"abcde"]] * owners + [["h"]] * (users - owners)
+        lists = [[*"abcdefg"]] * owners + [["h"]] * (users - owners)
         data = pa.table({"user": [*range(users)], "items": lists})
         releases = [fim.mine(data, user="user", seed=n, **asked) for n in range(60)]
         picked[apart] = sum(one.mechanism == "limited-domain" for one in releases)
@@ -464,24 +434,20 @@ def test_hardly_a_rank_is_sure_after_a_look_where_many_itemsets_are_nearly_as_fr
 
 def test_a_dry_run_says_what_the_look_goes_by() -> None:
     visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
-
-    def said(**asked: Any) -> tuple[str, Any]:
-        prepared = planned(visits, user="user", top=10, **asked)
-        look = prepared.plans[0].look
-        assert look is not None
-        return " ".join(render_release_plan(prepared, Screen()).split()), look.condition
-
-    text, condition = said()
-    assert "with noise, the support of the itemset of rank 11. If it is" in text
-    assert f"is {condition.most_needed:,} or more, limited-domain replaces the steps" in text
+    prepared = planned(visits, user="user", top=10, catalogue=MANY, size="1-3", union=True)
+    look = prepared.plans[0].look
+    assert look is not None
+    said = " ".join(render_release_plan(prepared, Screen()).split())
+    condition = look.condition
+    assert isinstance(condition, EnoughSupport)
+    assert f"If the result is {condition.most_needed:,} or more, limited-domain replaces" in said
     needed = math.ceil(condition.needed(1_000))
-    assert f"With fewer users, less is enough: {needed} for 1,000 users." in text
-    assert "is revealed which only one user has." in text
-    text, condition = said(catalogue=MANY, size=1)
-    assert "of rank 11, and how many users have bought 10 different items or more." in text
-    assert "exponential replaces the steps of levelwise if the support is large enough" in text
-    limits = f"{condition.most_needed:,} if no user has bought that much, {condition.least_needed}"
-    assert f"{limits} if all have." in text
+    assert f"With fewer users, less is enough: {needed} for 1,000 users." in said
+    assert "the chance that an itemset is revealed which only one user has." in said
+    prepared = planned(visits, user="user", top=10, catalogue=MANY, size=1)
+    said = " ".join(render_release_plan(prepared, Screen()).split())
+    assert "how many users have bought 10 or more of the listed items" in said
+    assert "If the result is 65 % of all users or more, exponential replaces" in said
 
 
 def test_where_nobody_looks_nothing_says_so(tmp_path: Path) -> None:

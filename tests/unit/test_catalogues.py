@@ -365,6 +365,12 @@ def test_levels_of_groups_share_one_budget(tmp_path: Path) -> None:
     assert 'class="within"' in page(cast(fim.SegmentedRelease, loaded))
 
 
+def test_levels_that_are_picked_apart_may_have_too_little_of_the_budget() -> None:
+    asked = BY_GROUP | {"mechanism": "limited-domain", "epsilon": 1.5e-9, "group": ["kind", "area"]}
+    with pytest.raises(fim.ParameterError, match="epsilon leaves a step of the release less than"):
+        fim.mine(BOUGHT, **asked | {"top": 1, "supports": False})
+
+
 FINE_AND_COARSE: dict[str, Any] = {
     "catalogue": pd.DataFrame(
         {

@@ -355,8 +355,9 @@ def _check_supports(request: Request) -> None:
     has_many_subsets = target.sizes[-1] > _LARGEST_OF_RULES or target.most_supports > _MOST_SUPPORTS
     if target.rules and has_many_subsets:
         raise ParameterError(
-            f"{parameter('rules')} of these itemsets need supports of more than "
-            f"{_MOST_SUPPORTS:,} subsets; lower {parameter('top')} or {parameter('size')}"
+            f"{parameter('rules')} of these itemsets need too many supports: they may have "
+            f"{_LARGEST_OF_RULES} items at most, and {_MOST_SUPPORTS:,} subsets in all; lower "
+            f"{parameter('top')} or {parameter('size')}"
         )
 
 

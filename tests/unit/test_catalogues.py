@@ -267,7 +267,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
         ({"universe_size": 4, "items_are_public": True}, r"^give universe_size"),
-        ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
+        ({"engine": "spark", "items_are_public": True}, r"^items_are_public is .*: with spark"),
     ],
     ids=str,
 )

@@ -295,7 +295,10 @@ class CompiledCounter(ShardCounter):
         # that.
         scan = self._scan(self._size, min(ceiling, int(self._supports[low]) + 1), floor, limit or 0)
         done = low if self._shard is not None else self._count_head(scan)
-        for step in (*_RANK_STEPS, high) if limit is not None else (high,):
+        steps = [high]
+        if limit is not None:
+            steps = [*_RANK_STEPS, high]
+        for step in steps:
             last = min(step, high, at_least(scan.floor, self._supports))
             if last > done:
                 self._count_ranks(scan, done, last)
@@ -421,14 +424,15 @@ class CompiledCounter(ShardCounter):
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
     def _scan(
-        self, size: int, ceiling: int, floor: int, wanted: int = 0, *, list_items: bool = False
+        self, size: int, ceiling: int, floor: int, limit: int = 0, *, list_items: bool = False
     ) -> kernel.Scan:
+        """Return a scan for itemsets of supports floor..ceiling - 1: about `limit`; 0 for all."""
         return kernel.Scan(
             size,
             np.zeros(ceiling, dtype=np.int64),
             self._longest,
             floor=floor,
-            wanted=wanted,
+            wanted=limit,
             max_work=min(self._effort.max_work, _MOST_WORK),
             list_items=list_items,
         )

@@ -55,8 +55,12 @@ Places = tuple[int, Sequence[int]]
 
 @dataclass(frozen=True)
 class Top:
-    """levels: descending, all from floor on that were not known before. work: steps that it took,
-    roughly.
+    """The top of a spectrum, or what follows it.
+
+    Attributes:
+        levels: Descending: all from floor on that were not known before.
+        floor: The least support that was counted.
+        work: How many steps that took, roughly.
     """
 
     levels: list[Level]
@@ -81,10 +85,11 @@ class Counter(Protocol):
         """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th
-        (None: all), or so.
+        """Count itemsets from the top down. Levels are complete down to the floor returned.
 
-        ceiling, limit: >= 1. The levels are complete down to the floor that is returned.
+        Args:
+            ceiling: All have less support than this, >= 1; None for no such bound.
+            limit: About how many are wanted, >= 1; None for all.
         """
 
     def locate(self, support: int, index: int) -> list[int]:
@@ -248,11 +253,9 @@ class ShardCounter(Counter, ABC):
 
     @abstractmethod
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count the itemsets, of a shard if there is one, of supports floor..ceiling - 1, from the
-        top to the wanted-th (None: all), or so.
+        """Count itemsets, of a shard if there is one, of supports floor..ceiling - 1, as `top`.
 
-        ceiling, floor, limit: >= 1. Levels are complete down to the floor that is returned, at
-        least the given one.
+        The floor that is returned is at least the given one. Both are >= 1, as is the ceiling.
         """
 
     @abstractmethod

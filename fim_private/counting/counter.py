@@ -107,7 +107,9 @@ class Counter(Protocol):
         """
 
     def located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels, which descend: a list a level.
+        """Return the codes of the itemsets at some places of levels, which descend.
+
+        They are in a list for each level.
 
         lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
         """
@@ -117,13 +119,13 @@ class Counter(Protocol):
             codes, supports = self.itemsets(max(lowest, least), highest)
             levels = {support for support, _ in places if support >= lowest}
             listed = {support: codes[supports == support].tolist() for support in levels}
-        return [
-            [
-                listed[support][index] if support in listed else self.locate(support, index)
-                for index in indices
-            ]
-            for support, indices in places
-        ]
+
+        def itemset(support: int, index: int) -> list[int]:
+            if support in listed:
+                return listed[support][index]
+            return self.locate(support, index)
+
+        return [[itemset(support, index) for index in indices] for support, indices in places]
 
 
 # From so many itemsets to locate it is faster to list all down to their levels, if these are no

@@ -8,7 +8,7 @@ number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -67,7 +67,8 @@ class _RankedRows:
     @property
     def count(self) -> int:
         """How many units there are, each of which has a row."""
-        return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
+        starts = self.starts if self.unit_starts is None else self.unit_starts
+        return len(starts) - 1
 
     def columns(
         self, low: int, high: int, size: int, effort: Effort, *, copied: bool = False
@@ -80,46 +81,43 @@ class _RankedRows:
         faster.
         """
         high = max(low, high)
-        # One block only where little would be written to each place: else two threads fight for the
-        # same cache lines.
-        entries = len(self.ranks)
-        enough = entries >= _STRETCH * effort.workers * _BLOCKS_PER_THREAD * (high - low)
-        blocks = _blocks(
-            len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts
-        )
-        rows, others = (self.ranks, self.starts), size - 1
+        blocks = self._blocks_of_columns(high - low, effort)
+        rows = self.ranks, self.starts
         # How many rows, or prefixes, each rank has in each block; and how many entries they take.
         counts = np.zeros((len(blocks), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
+        measured: Iterable[Int64 | None] = lengths if copied else [None] * len(blocks)
         effort.share(
-            partial(
-                loops.measure_columns,
-                *rows,
-                *block,
-                low,
-                high,
-                others,
-                counts[number],
-                lengths[number] if copied else None,
-            )
-            for number, block in enumerate(blocks)
+            partial(loops.measure_columns, *rows, *block, low, high, size - 1, count, length)
+            for block, count, length in zip(blocks, counts, measured, strict=True)
         )
         if copied and self.units is not None:  # the unit of each prefix takes an entry, too
             lengths += counts
-        for begin, end in batches(lengths.sum(axis=0), entries):
+        for begin, end in batches(lengths.sum(axis=0), len(self.ranks)):
             run = lengths[:, begin:end]
             starts = offsets_of(run.sum(axis=0))
             out = np.empty(int(starts[-1]), dtype=np.int32)
             # Each block writes into a stretch of its own, so that a column ascends whoever was
             # first.
             cursors = starts[:-1] + np.cumsum(run, axis=0) - run
-            batch = low + begin, low + end, others
+            batch = low + begin, low + end, size - 1
             effort.share(
                 partial(loops.fill_columns, *rows, self.units, *block, *batch, copied, cursor, out)
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied)
             del out  # before the next is made
+
+    def _blocks_of_columns(self, ranks: int, effort: Effort) -> list[tuple[int, int]]:
+        """Return ranges of rows, each of which writes to the columns of so many ranks.
+
+        There is only one if little would be written to each place: two threads would then fight for
+        the same cache lines.
+        """
+        entries = len(self.ranks)
+        if entries < _STRETCH * effort.workers * _BLOCKS_PER_THREAD * ranks:
+            entries = 0
+        return _blocks(len(self.starts) - 1, entries, effort.workers, self.unit_starts)
 
     def prefixes(self, codes: Int32, bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32,
@@ -295,7 +293,10 @@ class CompiledCounter(ShardCounter):
         # that.
         scan = self._scan(self._size, min(ceiling, int(self._supports[low]) + 1), floor, limit or 0)
         done = low if self._shard is not None else self._count_head(scan)
-        for step in (*_RANK_STEPS, high) if limit is not None else (high,):
+        steps = [high]
+        if limit is not None:
+            steps = [*_RANK_STEPS, high]
+        for step in steps:
             last = min(step, high, at_least(scan.floor, self._supports))
             if last > done:
                 self._count_ranks(scan, done, last)
@@ -421,14 +422,15 @@ class CompiledCounter(ShardCounter):
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
     def _scan(
-        self, size: int, ceiling: int, floor: int, wanted: int = 0, *, list_items: bool = False
+        self, size: int, ceiling: int, floor: int, limit: int = 0, *, list_items: bool = False
     ) -> kernel.Scan:
+        """Return a scan for itemsets of supports floor..ceiling - 1: about `limit`; 0 for all."""
         return kernel.Scan(
             size,
             np.zeros(ceiling, dtype=np.int64),
             self._longest,
             floor=floor,
-            wanted=wanted,
+            wanted=limit,
             max_work=min(self._effort.max_work, _MOST_WORK),
             list_items=list_items,
         )
@@ -522,18 +524,18 @@ class CandidateCounts(CandidateCounter):
     def _look_for(self, candidates: Candidates, weights: Int64 | None, scale: int = 0) -> Int64:
         # Numbers of the ranks that candidates have, 0 for the rarest, -1 for others: (ranks,).
         used = np.zeros(len(self._rank), dtype=bool)
-        for some in candidates:
-            used[self._rank[some]] = True
+        for sets in candidates:
+            used[self._rank[sets]] = True
         width = int(np.count_nonzero(used))
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie(
-            [np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1)
+            [np.sort(number_of[self._rank[sets]], axis=1) for sets in candidates], max(width, 1)
         )
         cells = sum(map(len, candidates))
         scan, sums = self._scan(loops.CandidateScan, cells, weights, scale)
         members = np.ascontiguousarray(self._rank[candidates[0]]) if scale else None
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
-        largest = max((some.shape[1] for some in candidates), default=1)
+        largest = max((sets.shape[1] for sets in candidates), default=1)
         self._run(scan, largest, len(self._rows.ranks) // len(trie.accepts))
         return sums
 

@@ -55,8 +55,12 @@ Places = tuple[int, Sequence[int]]
 
 @dataclass(frozen=True)
 class Top:
-    """levels: descending, all from floor on that were not known before. work: steps that it took,
-    roughly.
+    """The top of a spectrum, or what follows it.
+
+    Attributes:
+        levels: Descending: all from floor on that were not known before.
+        floor: The least support that was counted.
+        work: How many steps that took, roughly.
     """
 
     levels: list[Level]
@@ -81,10 +85,11 @@ class Counter(Protocol):
         """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th
-        (None: all), or so.
+        """Count itemsets from the top down. Levels are complete down to the floor returned.
 
-        ceiling, limit: >= 1. The levels are complete down to the floor that is returned.
+        Args:
+            ceiling: All have less support than this, >= 1; None for no such bound.
+            limit: About how many are wanted, >= 1; None for all.
         """
 
     def locate(self, support: int, index: int) -> list[int]:
@@ -102,7 +107,9 @@ class Counter(Protocol):
         """
 
     def located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels, which descend: a list a level.
+        """Return the codes of the itemsets at some places of levels, which descend.
+
+        They are in a list for each level.
 
         lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
         """
@@ -112,13 +119,13 @@ class Counter(Protocol):
             codes, supports = self.itemsets(max(lowest, least), highest)
             levels = {support for support, _ in places if support >= lowest}
             listed = {support: codes[supports == support].tolist() for support in levels}
-        return [
-            [
-                listed[support][index] if support in listed else self.locate(support, index)
-                for index in indices
-            ]
-            for support, indices in places
-        ]
+
+        def itemset(support: int, index: int) -> list[int]:
+            if support in listed:
+                return listed[support][index]
+            return self.locate(support, index)
+
+        return [[itemset(support, index) for index in indices] for support, indices in places]
 
 
 # From so many itemsets to locate it is faster to list all down to their levels, if these are no
@@ -248,11 +255,9 @@ class ShardCounter(Counter, ABC):
 
     @abstractmethod
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count the itemsets, of a shard if there is one, of supports floor..ceiling - 1, from the
-        top to the wanted-th (None: all), or so.
+        """Count itemsets, of a shard if there is one, of supports floor..ceiling - 1, as `top`.
 
-        ceiling, floor, limit: >= 1. Levels are complete down to the floor that is returned, at
-        least the given one.
+        The floor that is returned is at least the given one. Both are >= 1, as is the ceiling.
         """
 
     @abstractmethod

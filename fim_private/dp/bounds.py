@@ -3,11 +3,10 @@
 How an itemset gets its interval stands in `request.supports`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count
 
 
 def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
@@ -86,13 +85,6 @@ Bounds = tuple[int, int]
 # Bits for comparing a tail with δ, which may be 10^-300. A tail too close to tell counts as above
 # δ.
 _TAIL_BITS = 1152
-
-
-def precisions(start: int) -> Iterator[int]:
-    """Yield start, 2 start, 4 start, … without end: the number of bits for each new attempt at a
-    decision.
-    """
-    return (start << doublings for doublings in count())
 
 
 @lru_cache(maxsize=1 << 17)

@@ -22,11 +22,10 @@ from fim_private.counting.source import (
     Universe,
 )
 from fim_private.counting.work import Int64
-from fim_private.dp.noise import Randomness
+from fim_private.dp.noise import Floats, Randomness
 from fim_private.levelwise.recipe import (
     GRID,
     AnyRecipe,
-    Floats,
     GaussianBudget,
     Itemsets,
     Marks,

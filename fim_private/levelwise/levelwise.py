@@ -12,12 +12,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fim_private.counting.source import (
-    SelectedItemset,
-)
+from fim_private.counting.source import SelectedItemset
 from fim_private.counting.work import Int64
 from fim_private.dp.accountant import Step
 from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.noise import Floats
 from fim_private.levelwise.discovery import (
     EMPTY,
     CandidatePool,
@@ -32,7 +31,6 @@ from fim_private.levelwise.recipe import (
     LARGEST_ITEMS_DELTA,
     OWN_ITEMS,
     AnyRecipe,
-    Floats,
     GaussianBudget,
     Itemsets,
     Marks,

@@ -17,6 +17,7 @@ from fim_private.counting.work import Int64
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import (
+    Floats,
     Integers,
     Randomness,
     least_exceeding,
@@ -27,7 +28,6 @@ from fim_private.errors import ParameterError, parameter
 
 # Itemsets of one size: (n, size) int32 item numbers, ascending in a row.
 Itemsets = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 Marks = NDArray[np.bool_]
 

@@ -21,6 +21,7 @@ from fim_private.dp.bounds import (
 from fim_private.dp.noise import Floats, Randomness, UniformReal, discrete_laplace_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
+    ABSTAIN,
     MOST_CANDIDATES,
     Approximate,
     OutcomeDistribution,
@@ -88,9 +89,9 @@ class _NoisyMax(PurelyPrivate):
         public.
         """
         levels, distances, counts = self._levels(spectrum)
-        return Selection(
-            levels[self._argmax(distances, counts, randomness) if len(levels) > 1 else 0]
-        )
+        if len(levels) == 1:
+            return Selection(levels[0])
+        return Selection(levels[self._argmax(distances, counts, randomness)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is
@@ -328,8 +329,9 @@ class Distance(Approximate):
         """Release the highest level, or abstain; reads two levels at most."""
         level, margin = leader(spectrum)
         noise = discrete_laplace_integer(self.scale, randomness)
-        named = spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold
-        return Selection(level if named else None)
+        if spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold:
+            return Selection(level)
+        return ABSTAIN
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of the highest level and of abstaining, exact up to floating
@@ -339,18 +341,22 @@ class Distance(Approximate):
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
         clears = self.threshold + self.sensitivity - margin + 1
-        named, abstain = laplace_tail(clears, self.scale), laplace_tail(1 - clears, self.scale)
+        released, abstain = laplace_tail(clears, self.scale), laplace_tail(1 - clears, self.scale)
         if spectrum.universe_size == 1:  # a single candidate is no secret
-            named, abstain = 1.0, 0.0
-        return OutcomeDistribution(np.array([level]), np.array([named]), abstain)
+            released, abstain = 1.0, 0.0
+        return OutcomeDistribution(np.array([level]), np.array([released]), abstain)
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
-    """Return the highest level (if nothing occurs None, or 0 in a known universe), and its margin
-    over the second.
+    """Return the highest level, and its margin over the second; 0 for an itemset that is tied.
+
+    If nothing occurs, the level is None, or 0 in a known universe.
     """
     levels = spectrum.levels()
     first, multiplicity = next(levels, (0, 0))
-    if not first:
-        return (None if spectrum.universe_size is None else 0), 0
-    return first, first - next(levels, (0, 0))[0] if multiplicity == 1 else 0
+    if not first and spectrum.universe_size is None:
+        return None, 0
+    if not first or multiplicity > 1:
+        return first, 0
+    second, _ = next(levels, (0, 0))
+    return first, first - second

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from fim_private.dp.accountant import Choices
 from fim_private.dp.composition import choice_epsilon, root_below
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms.base import Mechanism
+from fim_private.mechanisms.exponential import ExponentialWeights
 from fim_private.spectrum import SupportSpectrum
 
 # ln of a typical number of candidates: only to compare two forms of composition.
@@ -114,9 +114,8 @@ class TopK:
         abstained.
         """
         if is_bounded_range(self.mechanism):
-            many: Any = self.mechanism
-            levels: list[int] = many.select_many(spectrum, self.count, randomness)
-            return levels
+            assert isinstance(self.mechanism, ExponentialWeights)
+            return self.mechanism.select_many(spectrum, self.count, randomness)
         taken: Counter[int] = Counter()
         chosen: list[int] = []
         for _ in range(self.count):

@@ -494,8 +494,8 @@ def _check_items_are_public(run: Run) -> None:
             )
     if run.engine.name != LOCAL:
         raise ParameterError(
-            f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark "
-            f"list the items with {parameter('catalogue')}"
+            f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with "
+            f"{run.engine.name} list the items with {parameter('catalogue')}"
         )
 
 

@@ -27,10 +27,11 @@ from fim_private.display import JsonObject, Table, Tabular
 from fim_private.dp.arguments import exact_number, public_integer, whole_number
 from fim_private.dp.cost import Exact, least_in_words
 from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.noise import Floats
 from fim_private.dp.parameters import exact_delta
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import Levelwise
-from fim_private.levelwise.recipe import GRID, Floats, item_threshold
+from fim_private.levelwise.recipe import GRID, item_threshold
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues

@@ -491,9 +491,6 @@ def _picks_by_gaussian_composition(
 
     δ₀ is that of levelwise: both plans cost the same.
     """
-    joint_noise = request.has_joint_noise
-    if joint_noise:
-        request = request.without_count_step()
     names_delta = _names_delta(request)
     mu_squared = request.budget.mu_squared_for_steps(names_delta)
     [parameters] = public
@@ -510,6 +507,6 @@ def _picks_by_gaussian_composition(
         [run],
         StepComposition.GAUSSIAN,
         lambda step: replace(step, mu_squared=Exact(mu_squared * step.fraction), choices=None),
-        joint_noise=joint_noise,
+        joint_noise=request.has_joint_noise,
         names_delta=names_delta,
     )

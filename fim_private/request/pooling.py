@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from fim_private.dp.noise import Floats
 
 # With fewer itemsets nothing can be learnt from the others.
 LEAST_ITEMSETS = 20

@@ -22,6 +22,7 @@ from fim_private.dp.arguments import exact_fraction, flag, public_integer, whole
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
 from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.parameters import of_parts
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
@@ -40,8 +41,6 @@ from fim_private.request.supports import MinSupport
 _MOST_SIZES = 64
 _LARGEST_TOP = 100_000
 _NOTHING, _THIRD = Fraction(0), Fraction(1, 3)
-_LEAST_EPSILON, _LEAST_RHO = Fraction(1, 10**9), Fraction(1, 10**18)
-_LEAST_DELTA = Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
 # The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a
 # few in a thousand.
@@ -157,21 +156,14 @@ class Request:
         assert self.picks is not None
         return replace(self, mechanism=registry.spec_named(self.picks), picks=None)
 
+    @of_parts()
     def divided_among(self, releases: int) -> Request:
-        """Return the request for one of several releases that share the budget equally."""
+        """Return the request for one of several releases that share the budget equally.
+
+        Raises ParameterError if that leaves each of them too little.
+        """
         budget = self.budget
-        amounts = (
-            ("epsilon", budget.epsilon, _LEAST_EPSILON),
-            ("delta", budget.delta, _LEAST_DELTA),
-            ("rho", budget.rho, _LEAST_RHO),
-        )
-        for name, amount, least in amounts:
-            if amount and amount / releases < least:
-                raise ParameterError(
-                    f"{parameter('max_segments')} {releases} leaves each segment less than the "
-                    f"least {parameter(name)}, {float(least):g}; raise {parameter(name)}"
-                )
-        share = PrivacyBudget(
+        share = PrivacyBudget.of(
             budget.epsilon and budget.epsilon / releases,
             budget.delta / releases,
             budget.rho and budget.rho / releases,
@@ -363,8 +355,9 @@ def _check_supports(request: Request) -> None:
     has_many_subsets = target.sizes[-1] > _LARGEST_OF_RULES or target.most_supports > _MOST_SUPPORTS
     if target.rules and has_many_subsets:
         raise ParameterError(
-            f"{parameter('rules')} of these itemsets need supports of more than "
-            f"{_MOST_SUPPORTS:,} subsets; lower {parameter('top')} or {parameter('size')}"
+            f"{parameter('rules')} of these itemsets need too many supports: they may have "
+            f"{_LARGEST_OF_RULES} items at most, and {_MOST_SUPPORTS:,} subsets in all; lower "
+            f"{parameter('top')} or {parameter('size')}"
         )
 
 

@@ -46,7 +46,7 @@ from typing import NamedTuple, Self, TypeVar
 import numpy as np
 
 from fim_private.dp.arguments import exact_number
-from fim_private.dp.bounds import laplace_tail_bounds, least_integer, precisions
+from fim_private.dp.bounds import laplace_tail_bounds, least_integer
 from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, discrete_gaussian, discrete_laplace, rounded_normal
 from fim_private.dp.noise import rounded_normal_half_width as normal_half_width
@@ -276,14 +276,17 @@ def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> in
     """
     most = (1 - confidence) / 2
 
-    # P(Z > w) <= most; equality cannot be, as e^{-1/b} is transcendental
     def is_enough(w: int) -> bool:
-        bounds = (
-            (laplace_tail_bounds(scale, w + 1, bits), most * (1 << bits)) for bits in precisions(96)
-        )
-        return next(
-            upper <= limit for (lower, upper), limit in bounds if upper <= limit or lower > limit
-        )
+        """Tell whether P(Z > w) < most. They are never equal, as e^{-1/b} is transcendental."""
+        bits = 96
+        while True:
+            lower, upper = laplace_tail_bounds(scale, w + 1, bits)
+            limit = most * (1 << bits)
+            if upper <= limit:
+                return True
+            if lower > limit:
+                return False
+            bits *= 2
 
     return least_integer(is_enough, 0)
 

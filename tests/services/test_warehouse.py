@@ -310,6 +310,7 @@ def test_a_date_is_compared_with_texts_only_if_their_format_is_said() -> None:
         ({"user": "customer"}, "has rows without a user"),
         ({"where": "store < 'N'"}, "make a view with the right type"),
         ({"max_basket": 3, "mechanism": "limited-domain"}, "leave out max_basket"),
+        ({"items_are_public": True}, "with sql list the items with catalogue"),
         ({"query": "select * from sales"}, "make a view of it, and name that with table"),
         ({"query": "select 1; drop table sales"}, "engine sql takes no query"),
         ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),

@@ -274,7 +274,7 @@ SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue names the purchases"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
         ({"universe_size": 4, "items_are_public": True}, r"^give universe_size"),
-        ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
+        ({"engine": "spark", "items_are_public": True}, r"^items_are_public is .*: with spark"),
     ],
     ids=str,
 )
@@ -372,6 +372,12 @@ def test_levels_of_groups_share_one_budget(tmp_path: Path) -> None:
     loaded = fim.load(tmp_path / "both.json")
     assert loaded.to_dict() == both.to_dict()
     assert 'class="within"' in page(cast(fim.SegmentedRelease, loaded))
+
+
+def test_levels_that_are_picked_apart_may_have_too_little_of_the_budget() -> None:
+    asked = BY_GROUP | {"mechanism": "limited-domain", "epsilon": 1.5e-9, "group": ["kind", "area"]}
+    with pytest.raises(fim.ParameterError, match="epsilon leaves a step of the release less than"):
+        fim.mine(BOUGHT, **asked | {"top": 1, "supports": False})
 
 
 FINE_AND_COARSE: dict[str, Any] = {

@@ -192,7 +192,7 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
             for cost, times in [(shared.cost, 1), *((one.cost, 3) for one in shared.values())]:
                 assert times * cost.epsilon <= 3
                 assert times * cost.delta <= Fraction(3, 10**6)
-    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than"):
+    with pytest.raises(fim.ParameterError, match="epsilon leaves a step of the release less"):
         fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
 

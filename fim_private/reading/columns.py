@@ -498,27 +498,28 @@ def listing(columns: Iterable[Column]) -> str:
     an item, too, and so may a column of Python's booleans.
     """
     named = list(columns)
-    columns = [column for column in named if not column.may_be_item]
     if not named:
         return "no columns"
-    numbers = sum(column.is_number for column in columns)
-    is_boolean = any(column.is_boolean for column in columns)
-    may_be_items = not is_boolean and ID_COLUMNS < len(columns) <= numbers + ID_COLUMNS
-    shown = [column for column in columns if not column.is_boolean]
-    if may_be_items:
-        shown = [
-            column for column in shown if not column.is_number or suggests_a_column(column.name)
-        ]
-    described = [f"{column.name!r} ({shown_type(column.kind)})" for column in shown]
-    listed = described[:_LISTED_COLUMNS]
-    if len(described) > _LISTED_COLUMNS:
-        listed.append(f"and {len(described) - _LISTED_COLUMNS} more")
+    columns = [column for column in named if not column.may_be_item]
+    shown, hidden = _that_cannot_be_items(columns)
+    listed = [f"{column.name!r} ({shown_type(column.kind)})" for column in shown[:_LISTED_COLUMNS]]
+    if len(shown) > _LISTED_COLUMNS:
+        listed.append(f"and {len(shown) - _LISTED_COLUMNS} more")
     if len(shown) < len(columns):  # a one-hot frame with something else beside it
-        kinds = "numbers" if may_be_items else "booleans"
-        listed.append(f"columns of {kinds}, whose names may be items and are not shown")
+        listed.append(f"columns of {hidden}, whose names may be items and are not shown")
     if len(columns) < len(named):
         listed.append("others, whose names may be items and are not shown")
     return ", ".join(listed)
+
+
+def _that_cannot_be_items(columns: Sequence[Column]) -> tuple[list[Column], str]:
+    """Return the columns whose names cannot be items, and of which type the others are."""
+    numbers = sum(column.is_number for column in columns)
+    is_boolean = any(column.is_boolean for column in columns)
+    if is_boolean or not ID_COLUMNS < len(columns) <= numbers + ID_COLUMNS:
+        return [column for column in columns if not column.is_boolean], "booleans"
+    shown = [column for column in columns if not column.is_number or suggests_a_column(column.name)]
+    return shown, "numbers"
 
 
 _SENTENCES = {

@@ -705,9 +705,6 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     first = next(lines)
     objects = _objects(first, name)
     schema = _schema(objects, options)
-    times = Counter(key for key, _ in _fields(objects))
-    # An object may have a name for each item of its basket, which others then lack.
-    perhaps_items = frozenset(key for key, number in times.items() if number < len(objects))
     is_pipe = file.pipe is not None
     if not is_pipe:
         lines.close()
@@ -722,12 +719,7 @@ def json_source(file: File, options: Reading) -> ArrowSource:
             for block in chain(was_read, text):
                 objects = _objects(block, name)
                 if is_only_list and scan.items is not None:
-                    not_items = [value for key, value in _fields(objects) if key != scan.items]
-                    if any(isinstance(value, list) for value in not_items):
-                        raise DataError(
-                            f"{name} has several columns of lists: name that of the items with "
-                            f"{parameter('items')}"
-                        )
+                    _refuse_other_lists(objects, scan.items, name)
                 columns = [_column(objects, schema.field(column), name) for column in scan.names]
                 yield pa.RecordBatch.from_arrays(columns, names=scan.names)
 
@@ -735,8 +727,28 @@ def json_source(file: File, options: Reading) -> ArrowSource:
     if dialect.form is InputForm.JSONL:
         used.append("input_format")
     return ArrowSource(
-        name, schema, batches, "JSON Lines", used=tuple(used), perhaps_items=perhaps_items
+        name,
+        schema,
+        batches,
+        "JSON Lines",
+        used=tuple(used),
+        perhaps_items=_names_of_some(objects),
     )
+
+
+def _refuse_other_lists(objects: Sequence[_Object], items: str, name: str) -> None:
+    """Raise DataError if objects have lists in another column than that of the items."""
+    not_items = (value for key, value in _fields(objects) if key != items)
+    if any(isinstance(value, list) for value in not_items):
+        raise DataError(
+            f"{name} has several columns of lists: name that of the items with {parameter('items')}"
+        )
+
+
+def _names_of_some(objects: Sequence[_Object]) -> frozenset[str]:
+    """Return the names that not all objects have. Each may be an item of the basket that has it."""
+    times = Counter(key for key, _ in _fields(objects))
+    return frozenset(key for key, number in times.items() if number < len(objects))
 
 
 def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:

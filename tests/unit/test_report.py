@@ -223,7 +223,9 @@ def test_the_first_findings_are_cards_with_their_numbers_and_verdicts() -> None:
     assert re.search("by chance: (likely|may be noise)", second)
     text = Markup(content).words
     assert "The surest come first." in text
-    assert "“Sure”: noise cannot explain it, as the whole 95 % interval is above 1.00 times" in text
+    assert (
+        "“Sure”: the whole 95 % interval is above 1.00 times, so noise is hardly the reason" in text
+    )
     assert "Do not pass this page on if its data are real" in text
     kept = fim.mine(SHOP, size=2, top=2, rules=True, epsilon=1)
     assert (

@@ -20,7 +20,7 @@ arguments, and `begin` writes the charge before a result is computed.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypedDict
+from typing import Protocol, TypedDict
 
 from fim_private.display import JsonObject
 from fim_private.dp.accountant import Reach, Sums, cost_of_group, smallest_cost, sums_of
@@ -226,7 +226,21 @@ class Charged:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
+class Account(Protocol):
+    """What is charged: a ledger (`ledger.Ledger`), of which nothing else is known here."""
+
+    @property
+    def privacy_unit(self) -> str | None:
+        """The unit that it protects, "basket" or "user"; None where that is still open."""
+
+    def check(self, *charges: Charge) -> None:
+        """Raise LedgerError where charges would be refused now. Nothing is written."""
+
+    def charge(self, *charges: Charge) -> Charged:
+        """Write charges to the disk, all or none; raise LedgerError if they are refused."""
+
+
+def account_of(ledger: Account | None, dataset: str | None, *, private: bool) -> Account | None:
     """Return the ledger that a caller gave, or None. Raises ParameterError for what contradicts it.
 
     private: whether noise comes from the operating system: a seed contradicts a ledger.
@@ -266,7 +280,7 @@ class Charging(TypedDict, total=False):
     1/1000 gives PrivacyWarning.
     """
 
-    ledger: Any
+    ledger: Account | None
     dataset: str | None
     unit: str | None
     seed: int | None

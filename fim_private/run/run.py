@@ -260,10 +260,7 @@ class Run:
         account.check(*charges)
 
         def charge(unit: str) -> Charged:
-            charged: Charged = account.charge(
-                *(replace(charge, privacy_unit=unit) for charge in charges)
-            )
-            return charged
+            return account.charge(*(replace(charge, privacy_unit=unit) for charge in charges))
 
         return charge
 

@@ -102,7 +102,7 @@ def test_which_periods_are_asked_for() -> None:
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
         (("month", "2026-W40..2026-W46", None, None), "is not a number of whole months"),
         (("month", "2026-W40..2026-W46", None, None, "month of weeks"), "name its ends as months$"),
-        (("year", "9998..9999-11", None, None), "is no number of whole years: 9999 is cut"),
+        (("year", "9998..9999-11", None, None), "is not a number of whole years: 9999 is cut"),
         (("day", "2020..2026", None, None), "at most 1,000 periods"),
         ((None, 7, None, None), "periods must be names"),
     ],

@@ -54,7 +54,7 @@ def test_a_saved_release_is_known_on_the_command_line(tmp_path: Path) -> None:
         ({"exclude": ["tea"]}, "known has no itemset whose items may all be released"),
         ({"known": []}, "known must hold at least one itemset"),
         ({"known": ["tea"]}, "known: itemset 1 must be a collection of items, not str"),
-        ({"known": "missing.json"}, "'missing.json' cannot be read"),
+        ({"known": "missing.json"}, "'missing.json' does not exist; check the path"),
     ],
 )
 def test_what_is_of_no_use_is_refused(asked: dict[str, Any], said: str) -> None:

@@ -258,10 +258,10 @@ def _released(release: AnyRelease) -> Iterator[str]:
     least = whole.min_support
     if isinstance(least, float):
         share = f"{at_most(100 * Exact(least))} % of all {units}"
-        yield f"Each of them has a noisy support of at least {share}: the true one may be less."
+        yield f"Each itemset has a noisy support of at least {share}. The true one may be smaller."
     elif least is not None:
         number = f"{least:,} {units}"
-        yield f"Each of them has a noisy support of at least {number}: the true one may be less."
+        yield f"Each itemset has a noisy support of at least {number}. The true one may be smaller."
     if whole.units is not None:
         number = f"Number of {units}: {whole.units:,}"
         if whole.units_interval is not None:

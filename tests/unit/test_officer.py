@@ -215,7 +215,8 @@ def test_a_least_support_is_said_of_noisy_supports(least: Any, named: str) -> No
     """Some that come out have less."""
     said = facts_of(fim.mine([["tea"]] * 500, size=1, min_support=least, seed=1)).released
     assert (
-        f"Each of them has a noisy support of at least {named}: the true one may be less." in said
+        f"Each itemset has a noisy support of at least {named}. The true one may be smaller."
+        in said
     )
 
 

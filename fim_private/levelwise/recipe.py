@@ -231,11 +231,6 @@ class Sought:
     keep_all: bool = False
 
     def __post_init__(self) -> None:
-        if self.sizes[0] < 1:
-            raise ParameterError(
-                f"{parameter('size')} counts the items of {parameter('with_items')} too: it must "
-                f"be at least {len(self.known.required) + 1}"
-            )
         if self.sizes[-1] > LARGEST_SIZE:
             raise ParameterError(
                 f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds "

@@ -440,8 +440,7 @@ _OF_A_LIST = ("catalogue_item", "catalogue_label", "catalogue_query")
 
 
 def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed] | None:
-    """Return the items that are public, and what a release states of the list; None where there is
-    none.
+    """Return the items that are public, and what a release states of them; None without a list.
 
     group: the column of the groups that are counted instead of items.
 
@@ -455,12 +454,14 @@ def public_items(run: Run, group: str | None = None) -> tuple[Catalogue, Listed]
         items = read_every_item(source_of(run.data), run.reading)
         return Catalogue(items), Listed(items_are_public=True)
     named = {name: run.values[name] for name in _OF_A_LIST if run.values[name] is not None}
-    columns = _checked_columns(run, named, group)
-    if catalogue is None:
-        return None
+    if group is not None:
+        named["group"] = group
     release = earlier_release(catalogue)
     if release is not None:
         return _items_of_release(run, release, named)
+    columns = _checked_columns(run, named)
+    if catalogue is None:
+        return None
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
     listed = read_item_list(source_of(catalogue), columns, named.get("catalogue_query"))
@@ -499,10 +500,12 @@ def _check_items_are_public(run: Run) -> None:
         )
 
 
-def _checked_columns(run: Run, named: Mapping[str, str], group: str | None) -> ListColumns:
+def _checked_columns(run: Run, named: Mapping[str, str]) -> ListColumns:
     """Return the columns of the items and of their labels, or groups.
 
     Raises ParameterError for columns of a list that is not there, or that contradict.
+
+    named: the options that say how the list is read.
     """
     for name, value in named.items():
         if run.values["catalogue"] is None:
@@ -514,13 +517,8 @@ def _checked_columns(run: Run, named: Mapping[str, str], group: str | None) -> L
             raise ParameterError(
                 f"{parameter(name)} must be {expected}, as text, not {shown(value)}"
             )
-    item, label, option = (
-        named.get("catalogue_item"),
-        named.get("catalogue_label"),
-        "catalogue_label",
-    )
-    if group is not None:
-        label, option = group, "group"
+    option = "group" if "group" in named else "catalogue_label"
+    item, label = named.get("catalogue_item"), named.get(option)
     if label is not None and item in (None, label):
         raise ParameterError(
             f"{parameter(option)} needs {parameter('catalogue_item')}, another column of "

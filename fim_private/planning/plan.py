@@ -36,6 +36,7 @@ from fim_private.request.groups import Promise, PublicFacts, Target, range_of
 from fim_private.request.itemsets import items_asked
 from fim_private.request.request import (
     Request,
+    check_least_size,
     listed,
     parse_sizes,
     parse_top,
@@ -487,6 +488,7 @@ def plan(
     if user_items is not None and not with_items:
         return plan_customers(user_items, values, _numbers_of(values["top"]))
     sizes = parse_sizes(values["size"])
+    check_least_size(sizes, len(with_items), "with_items")
     union = parse_union(values["union"], sizes)
     if user_items is not None:
         values["typical_basket"] = user_items

@@ -434,6 +434,18 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     return sizes
 
 
+def check_least_size(sizes: Sequence[int], required: int, naming: str) -> None:
+    """Raise ParameterError if itemsets have no item besides those that all must have.
+
+    required: how many those are. naming: the option that names them.
+    """
+    if required and sizes[0] <= required:
+        raise ParameterError(
+            f"{parameter('size')} counts the items of {parameter(naming)} too: it must be at least "
+            f"{required + 1}"
+        )
+
+
 def parse_union(union: bool, sizes: Sequence[int]) -> bool:
     """Return whether all sizes are ranked together. Raises ParameterError if there is only one."""
     is_union = flag("union", union)
@@ -528,16 +540,8 @@ def _known(
 
     Raises ParameterError if there are none, or if they have no use.
     """
-    name = "with_items" if known is None else "known"
-    if known is not None and target.min_support is not None:
-        raise ParameterError(
-            f"{parameter('known')} goes with {parameter('top')}, not with "
-            f"{parameter('min_support')}"
-        )
-    if not spec.composed:
-        raise ParameterError(
-            f"{parameter(name)} goes with {parameter('mechanism')} levelwise, not {spec.name}"
-        )
+    naming = "with_each" if scope.with_each else "with_items"
+    _check_known(known, spec, target, naming=naming, required=len(scope.with_items))
     itemsets = () if known is None else known.itemsets
     labels = [*{*scope.with_items, *scope.with_each, *chain(*itemsets)}]
     named, places = mixed_vocabulary(labels)
@@ -545,13 +549,39 @@ def _known(
     if isinstance(public.universe, Catalogue):
         vocabulary = public.universe.items
     code_of = dict(zip(labels, named.codes_in(vocabulary)[places].tolist(), strict=True))
-    required = _required_codes(scope.with_items, code_of)
+    required = _required_codes(scope.with_items, code_of, naming)
     coded = [frozenset(code_of[item] for item in itemset) for itemset in itemsets]
     counted = _counted(coded, required, target.sizes[-1])
     # Itemsets without the required items are not sought, but their items are known all the same.
     if known is not None and not counted and not required:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
     return KnownItemsets(vocabulary, counted, required)
+
+
+def _check_known(
+    known: GivenItemsets | None,
+    spec: MechanismSpec,
+    target: Target,
+    *,
+    naming: str,
+    required: int,
+) -> None:
+    """Raise ParameterError if public itemsets or items do not go with the rest of a request.
+
+    naming: the option that names the items that all itemsets must have. required: how many those
+    are.
+    """
+    if known is not None and target.min_support is not None:
+        raise ParameterError(
+            f"{parameter('known')} goes with {parameter('top')}, not with "
+            f"{parameter('min_support')}"
+        )
+    if not spec.composed:
+        name = naming if known is None else "known"
+        raise ParameterError(
+            f"{parameter(name)} goes with {parameter('mechanism')} levelwise, not {spec.name}"
+        )
+    check_least_size(target.sizes, required, naming)
 
 
 def _counted(
@@ -580,15 +610,17 @@ def _counted(
     return tuple(counted)
 
 
-def _required_codes(items: Sequence[Item], code_of: Mapping[Item, int]) -> tuple[int, ...]:
+def _required_codes(
+    items: Sequence[Item], code_of: Mapping[Item, int], naming: str
+) -> tuple[int, ...]:
     """Return the codes of the items that every itemset sought must have, ascending.
 
-    Raises ParameterError for one that cannot be released.
+    Raises ParameterError for one that cannot be released. naming: the option that names them.
     """
     for item in items:
         if code_of[item] < 0:
             raise ParameterError(
-                f"{parameter('with_items')}: {shown(item)} is not in the catalogue, or is left "
+                f"{parameter(naming)}: {shown(item)} is not in the catalogue, or is left "
                 f"out by {parameter('exclude')}"
             )
     return tuple(sorted(code_of[item] for item in items))

@@ -441,11 +441,19 @@ def test_where_no_delta_may_be_spent_no_level_spends_any(tmp_path: Path) -> None
     assert not ledger.entries
 
 
+OF_ITEMS = fim.mine(BOUGHT, size=1, epsilon=100, seed=1)
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         ({"group": "size"}, "has no column 'size': name another with group"),
         ({"group": "kind", "catalogue_item": None}, "group needs catalogue_item"),
+        ({"group": "kind", "catalogue_item": None, "catalogue": None}, "group goes with catalogue"),
+        (
+            {"group": "kind", "catalogue_item": None, "catalogue": OF_ITEMS},
+            "leave out group: catalogue is an earlier release",
+        ),
         ({"group": ["kind", "kind"]}, "group must name one to 10 different columns"),
         ({"group": "kind", "catalogue_label": "area"}, "give group or catalogue_label, not both"),
         ({"group": ["kind", "area"], "with_each": ["soft"]}, "give group or with_each, not both"),

@@ -102,6 +102,14 @@ def test_known_itemsets_with_the_item_have_their_supports() -> None:
     ("asked", "said"),
     [
         ({"with_items": ["tea", "milk"]}, "size counts the items of with_items too: it must be"),
+        ({"with_items": ["tea"], "size": 1, "universe_size": 9}, "size counts the items of"),
+        (
+            {"with_items": ["tea", "jam"], "size": 1, "universe_size": 9},
+            "size counts the items of with_items too: it must be at least 3",
+        ),
+        ({"with_each": ["tea"], "size": 1}, "size counts the items of with_each too"),
+        ({"with_each": ["tea"], "mechanism": "distance"}, "^with_each goes with mechanism"),
+        ({"with_each": ["ham"], "catalogue": ["tea", "jam"]}, "^with_each: 'ham' is not in"),
         ({"with_items": ["ham"], "catalogue": ["tea", "jam"]}, "'ham' is not in the catalogue"),
         ({"with_items": ["tea"], "exclude": ["tea"]}, "'tea' is not in the catalogue, or is left"),
         ({"with_items": ["tea"], "delta": 0, "catalogue": ["tea", "jam"]}, "levelwise, not"),

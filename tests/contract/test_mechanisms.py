@@ -118,6 +118,16 @@ def test_a_weight_of_abstaining_that_is_a_whole_number_is_not_rounded_up() -> No
     assert_exact(fim.TightMargin(0.5, 0.5, "add-remove", 11), (1,), None)
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "max_rank"), [(1e4, 1e-6, 1), (9.0, 1e-300, 10**12)])
+def test_abstaining_may_weigh_more_than_doubles_can_hold(
+    epsilon: float, delta: float, max_rank: int
+) -> None:
+    spectrum = SupportSpectrum.from_supports([10, 10, 3])
+    ours = fim.TightMargin(epsilon, delta, "replace-one", max_rank).distribution(spectrum)
+    assert ours.abstain == pytest.approx(1)
+    assert [*ours.probabilities] == pytest.approx([0, 0])
+
+
 @pytest.mark.parametrize(
     ("epsilon", "supports"), [(5.0, (3, *[2] * 100, *[1] * 100)), (1e4, [1] * 100)]
 )

@@ -72,6 +72,8 @@ _LARGEST_RATE = 400
 _LARGEST_REACH = 1 << 21
 # No noise of scale 1 reaches this with a probability above 1e-18.
 _REACH = 42
+# Doubles end at e^709.8. What weighs as much as that is chosen for certain.
+_LARGEST_LOGARITHM = 709
 
 
 @dataclass(frozen=True)
@@ -554,11 +556,16 @@ class TightMargin(RankCapped):
         ends = [*accumulate(multiplicities[:-1])]
         following = [supports[bisect_right(ends, rank)] for rank in stops]
         many, few = self.choice(last).heaviness.as_integer_ratio()
-        weights = np.array([-(-rank * many // few) for rank in stops], dtype=np.float64)
+        weights = [-(-rank * many // few) for rank in stops]
         if known is None:  # zeros are left out
-            weights += np.where(following, 0, np.array([*stops], dtype=np.float64))
+            weights = [
+                weight if below else weight + rank
+                for weight, rank, below in zip(weights, stops, following, strict=True)
+            ]
         rate = float(self.rate)
-        bottoms = weights * np.exp(rate * (np.array(following) + self.sensitivity - supports[0]))
+        distances = np.array(following) + self.sensitivity - supports[0]
+        logarithms = np.array([*map(math.log, weights)]) + rate * distances
+        bottoms = np.exp(np.minimum(logarithms, _LARGEST_LOGARITHM))
         if last == known:  # then all of the universe are candidates, and none abstains
             bottoms[-1] = 0.0
         return at_random_rank(spectrum, stops, rate, bottoms)

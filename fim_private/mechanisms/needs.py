@@ -9,8 +9,6 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
-import numpy as np
-
 from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain
 from fim_private.mechanisms.margins import STEP_SCALE, Groups, LargeMargin, TightMargin
@@ -143,8 +141,7 @@ def _solve(
 
     def released(height: int, **groups: Groups) -> float:
         spectrum = SupportSpectrum(levels(height), universe_size=candidates)
-        with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
-            outcomes = mechanism.distribution(spectrum, **groups)
+        outcomes = mechanism.distribution(spectrum, **groups)
         return float(outcomes.probabilities[0])
 
     if isinstance(mechanism, LargeMargin | TightMargin):

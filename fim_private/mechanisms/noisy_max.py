@@ -45,12 +45,14 @@ _SLACK = 1e-12
 # A level further below drops out as if it were only so far: doubles end at 2^1024, and rates at
 # some 2^30.
 _FURTHEST = 1 << 900
-# Gauss-Legendre nodes on each interval, in which a key has at most some chance to be the highest.
-_NODES = 16
+# Gauss-Legendre nodes on each interval: good to 1e-16 for a function that falls like e^-48x.
+_NODES = 32
 # The most values of the highest noisy support that are summed over.
 _LARGEST_VALUES = 1 << 20
-# Beyond the time in which so many are accepted on average, certainly one was.
-_FEW_ARRIVALS = 48
+# Where so many keys are expected, there certainly is one: with a probability of 1 - e^-48.
+_CERTAIN = 48
+# In the place of 0, to divide 0 by.
+_LEAST = 1e-300
 # Array elements worked on at a time.
 _CHUNK = 1 << 20
 
@@ -77,11 +79,15 @@ class _NoisyMax(PurelyPrivate):
         """Return (n,) beginnings of intervals beyond which no key is highest, and their length."""
 
     @abstractmethod
-    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
-        """Return P(an itemset's key is above each of these) and its density there, by level.
+    def _above(
+        self, starts: Floats, inside: Floats, distances: Floats, multiplicities: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return P(an itemset's key is above some keys) and its density there, by level.
 
-        starts: (n, 1, 1) beginnings of intervals. inside: (k, 1), from 0 to their length. Both
-        results are of a shape like (n, k, m) for the (m,) distances.
+        Both are of a shape like (n, k, m) for the (m,) distances. Also returns which part of each
+        interval, (n, 1), these keys are spread over: below it no key is highest.
+
+        starts: (n, 1, 1) beginnings of intervals. inside: (k, 1), from 0 to their length.
         """
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
@@ -116,11 +122,11 @@ class _NoisyMax(PurelyPrivate):
         step = max(_CHUNK // (len(levels) * _NODES), 1)
         for place in range(0, len(starts), step):
             here = starts[place : place + step, None, None]
-            above, density = self._above(here, inside, distances)
+            above, density, part = self._above(here, inside, distances, multiplicities)
             with np.errstate(divide="ignore"):
                 # below that all is 0, and must not become 0/0
                 log_below = np.maximum(np.log1p(-above), -700)
-            all_below = np.exp(log_below @ multiplicities) * weights
+            all_below = np.exp(log_below @ multiplicities) * weights * part
             shares += (all_below[..., None] * np.exp(-log_below) * density).sum(axis=(0, 1))
         shares *= multiplicities
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
@@ -236,11 +242,17 @@ class MaxOfLaplaces(_NoisyMax):
         check_memory(last - first, _LARGEST_VALUES)
         return np.arange(first, last, dtype=np.float64), 1.0
 
-    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+    def _above(
+        self, starts: Floats, inside: Floats, distances: Floats, multiplicities: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         tails = np.exp(log_laplace_tail(starts + distances, float(self.scale)))
         nexts = np.exp(log_laplace_tail(starts + distances + 1, float(self.scale)))
         density = tails - nexts  # constant inside an interval
-        return tails - inside * density, density
+        # The probability that all keys are below falls from the end of an interval at this rate, or
+        # faster.
+        falls = (density / np.maximum(1 - nexts, _LEAST)) @ multiplicities
+        part = _CERTAIN / np.maximum(falls, _CERTAIN)
+        return nexts + part[..., None] * inside * density, density, part
 
 
 class PermuteAndFlip(_NoisyMax):
@@ -267,14 +279,14 @@ class PermuteAndFlip(_NoisyMax):
 
     def _intervals(self, distances: Floats, multiplicities: Floats) -> tuple[Floats, float]:
         pace = float((multiplicities * np.exp(-float(self.rate) * distances)).sum())
-        end = min(1.0, _FEW_ARRIVALS / pace)  # none is accepted before with probability e^-48
-        number = max(math.ceil(end * pace), 4)
-        return end / number * np.arange(number, dtype=np.float64), end / number
+        return np.zeros(1), min(1.0, _CERTAIN / pace)
 
-    def _above(self, starts: Floats, inside: Floats, distances: Floats) -> tuple[Floats, Floats]:
+    def _above(
+        self, starts: Floats, inside: Floats, distances: Floats, multiplicities: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         # In terms of times, which the keys are minus of.
         accepted = np.exp(-float(self.rate) * distances)
-        return accepted * (starts + inside), accepted
+        return accepted * (starts + inside), accepted, np.ones(1)
 
 
 def check_memory(values: int, most: int) -> None:

@@ -118,6 +118,31 @@ def test_a_weight_of_abstaining_that_is_a_whole_number_is_not_rounded_up() -> No
     assert_exact(fim.TightMargin(0.5, 0.5, "add-remove", 11), (1,), None)
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "max_rank"), [(1e4, 1e-6, 1), (9.0, 1e-300, 10**12)])
+def test_abstaining_may_weigh_more_than_doubles_can_hold(
+    epsilon: float, delta: float, max_rank: int
+) -> None:
+    spectrum = SupportSpectrum.from_supports([10, 10, 3])
+    ours = fim.TightMargin(epsilon, delta, "replace-one", max_rank).distribution(spectrum)
+    assert ours.abstain == pytest.approx(1)
+    assert [*ours.probabilities] == pytest.approx([0, 0])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "supports"), [(5.0, (3, *[2] * 100, *[1] * 100)), (1e4, [1] * 100)]
+)
+def test_noise_that_hardly_orders_many_ties_is_integrated_where_it_counts(
+    epsilon: float, supports: tuple[int, ...]
+) -> None:
+    """Only a small part of an interval counts: over all of it the first was off by 5e-7."""
+    assert_exact(fim.MaxOfLaplaces(epsilon), supports, len(supports))
+
+
+def test_the_highest_of_more_ties_than_noise_can_order() -> None:
+    spectrum = SupportSpectrum([(1, 10**30)], universe_size=10**30)
+    assert [*fim.MaxOfLaplaces(1e4).distribution(spectrum).probabilities] == [1]
+
+
 @pytest.mark.parametrize("make", [Exponential, fim.PermuteAndFlip, fim.MaxOfLaplaces])
 def test_what_needs_a_public_universe_says_so(make: Any) -> None:
     spectrum = SupportSpectrum.from_supports([3])

@@ -508,7 +508,8 @@ def listing(columns: Iterable[Column]) -> str:
     if len(shown) < len(columns):  # a one-hot frame with something else beside it
         listed.append(f"columns of {hidden}, whose names may be items and are not shown")
     if len(columns) < len(named):
-        listed.append("others, whose names may be items and are not shown")
+        others = "others, whose" if listed else "columns whose"
+        listed.append(f"{others} names may be items and are not shown")
     return ", ".join(listed)
 
 

@@ -155,15 +155,13 @@ def database_source(source: Database, query: str) -> ArrowSource:
     def batches(scan: Scan) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
         columns = [_select(schema.field(name), is_sqlite) for name in scan.names]
-        if is_sqlite:
-            columns += [f"typeof({quoted(name)}) = 'real'" for name in scan.names]
         types = pa.schema([described.field(name) for name in scan.names])
         with opened_cursor() as cursor:
             cursor.execute(f"select {', '.join(columns)} from {rows}")
             with cursor.fetch_record_batch() as reader:
                 for batch in reader:
                     if is_sqlite:
-                        batch = _with_numbers_as_printed(batch, scan.names)
+                        batch = _with_numbers_as_printed(batch)
                     cast = batch.cast(types)
                     cast.validate(full=True)
                     yield cast
@@ -209,34 +207,38 @@ def _sqlite(source: Database) -> Connection:
 
 
 def _select(field: pa.Field, is_sqlite: bool) -> str:
-    """Return the expression that selects a column; of SQLite each value becomes a text."""
+    """Return the expression that selects a column.
+
+    Of SQLite each value becomes a text: n before a number with a point, t before all else. (A
+    column of its own for that would be one too many in a table of as many as SQLite allows.)
+    """
     name = quoted(field.name)
     if is_sqlite:
         # Of no value it is '': of nulls alone the driver would guess another type.
         return (
-            f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) "
-            f"when 'real' then printf('%!.17g', {name}) else cast({name} as text) end as {name}"
+            f"case typeof({name}) when 'null' then '' when 'blob' then 't' || hex({name}) "
+            f"when 'real' then 'n' || printf('%!.17g', {name}) else 't' || cast({name} as text) "
+            f"end as {name}"
         )
     if _kind(field) == field.type:
         return name
     return f"{name}::text as {name}"
 
 
-def _with_numbers_as_printed(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-    """Return the columns of texts in a batch, with each number as it is written in every source.
-
-    SQLite itself writes 1.0e+300. Behind the columns of texts there is one for each: 1 where the
-    text is a number.
+def _with_numbers_as_printed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return columns of texts as `_select` marks them: each number as it is written in every
+    source, where SQLite itself writes 1.0e+300.
     """
     columns = []
-    for place in range(len(names)):
-        texts = batch.column(place)
-        is_number = batch.column(len(names) + place).cast(pa.bool_())
+    for column in batch.columns:
+        marked = column.cast(pa.string())  # without rows the driver guesses another type
+        texts = pc.utf8_slice_codeunits(marked, 1)
+        is_number = pc.starts_with(marked, "n")
         if is_number.true_count:
             numbers = null_where(pc.invert(is_number), texts).cast(pa.float64())
             texts = pc.if_else(is_number, as_texts(numbers), texts)
         columns.append(texts)
-    return pa.RecordBatch.from_arrays(columns, names=names)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _kind(field: pa.Field) -> pa.DataType:

@@ -230,7 +230,7 @@ class _Parser:
             condition: Condition = Joined("not", (self._one(),))
         elif self._take(r"\("):
             condition = self._any()
-            self._expect(r"\)", ")")
+            self._expect(r"\)", "')'")
         else:
             condition = self._test()
         self._depth -= 1
@@ -246,20 +246,20 @@ class _Parser:
         is_null = self._takes("is")
         negated = self._takes("not")
         if is_null:
-            self._expect(r"null(?!\w)", "null")
+            self._expect(r"null(?!\w)", "'null'")
             return ColumnTest(column, "null", (), negated)
         if self._takes("between"):
             low = self._value()
-            self._expect(r"and(?!\w)", "and")
+            self._expect(r"and(?!\w)", "'and'")
             return ColumnTest(column, "between", (low, self._value()), negated)
         if self._takes("like"):
             return self._like(column, negated)
-        self._expect(r"in(?!\w)", "a sign, in, between, like or is")
-        self._expect(r"\(", "(")
+        self._expect(r"in(?!\w)", "a sign, 'in', 'between', 'like' or 'is'")
+        self._expect(r"\(", "'('")
         values = [self._value()]
         while self._take(","):
             values.append(self._value())
-        self._expect(r"\)", ")")
+        self._expect(r"\)", "')'")
         return ColumnTest(column, "in", tuple(values), negated)
 
     def _like(self, column: str, negated: bool) -> ColumnTest:

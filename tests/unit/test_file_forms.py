@@ -102,6 +102,9 @@ def test_no_error_names_what_only_some_lines_of_json_name(tmp_path: Path) -> Non
             fim.read_transactions(path, **options)
         assert "it has 'order' (string), others, whose names" in str(caught.value)
         assert not any(item in str(caught.value) for item in ("milk", "bread", "tea"))
+    path = written(tmp_path, "b.jsonl", '{"milk": 1}\n{"tea": 1}\n')
+    with pytest.raises(fim.DataError, match="it has columns whose names may be items and are not"):
+        fim.read_transactions(path)
 
 
 def test_a_workbook(tmp_path: Path) -> None:

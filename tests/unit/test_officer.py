@@ -20,7 +20,7 @@ from fim_private.errors import ParameterError
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.officer import as_yaml, facts_of, registry_entry
-from fim_private.release.page import page
+from fim_private.release.page import changes_page, page
 
 DATA = "datasets/corner_shop.parquet"
 # The fields of the registry of deployments (OpenDP, schemas/deployments-schema.yaml).
@@ -320,6 +320,8 @@ def test_what_users_buy_in_a_month_is_counted_as_users_months() -> None:
     assert "Customers' months about 59," in everyday or "Customers' months about 60," in everyday
     assert "A customer counts once for each month." in everyday
     assert "about any one customer in any one month. What this page promises" in everyday
+    moved = Markup(changes_page(fim.changes(release, release, keep_all=True))).words
+    assert re.search(r"From .*, about [0-9,]+ customers' months To ", moved)
 
 
 def test_a_release_with_a_seed_has_no_version() -> None:

@@ -117,6 +117,14 @@ def test_a_number_has_the_text_that_it_has_elsewhere(tmp_path: Path) -> None:
     assert labels_of(read.vocabulary) == labels_of(read_transactions([numbers]).vocabulary)
 
 
+def test_a_table_of_as_many_columns_as_sqlite_has(tmp_path: Path) -> None:
+    names = [f"a{place}" for place in range(2000)]
+    rows = [tuple(float(place % 3 == row) for place in range(2000)) for row in range(2)]
+    address = table_of(tmp_path / "a.db", ", ".join(f"{name} real" for name in names), rows)
+    read = read_transactions(address, query=QUERY, input_format="one-hot")
+    assert in_no_order(read) == in_no_order(read_transactions([names[0::3], names[1::3]]))
+
+
 FAILS = [
     ("select * from nowhere", "query gives nothing from 'sqlite:////.*/shop.db': it failed"),
     ("select nothing from sales", "query gives nothing from"),

@@ -89,10 +89,11 @@ def test_ways_to_write_it(text: str, read: str) -> None:
     ("text", "message"),
     [
         ("", "where lacks a column (in double quotes if its name is not one word) at its end"),
-        ("country", "where lacks a sign, in, between, like or is at its end; write it like"),
+        ("country", "where lacks a sign, 'in', 'between', 'like' or 'is' at its end; write"),
         ("country = France", "where lacks a value ('text', a number, true or false) before 'Fran"),
         ("a = 1 b = 2", "where lacks 'and' or 'or' before 'b = 2'"),
-        ("(a = 1", "where lacks ) at its end"),
+        ("(a = 1", "where lacks ')' at its end"),
+        ("a between 1 or 2", "where lacks 'and' before 'or 2'"),
         ("'x' = a", "where lacks a column (in double quotes if its name is not one word) before"),
         ("a like b", "where lacks a pattern ('text' with % or _ in it) before 'b'"),
         ("a like 'x' escape ''", "where must have one character behind escape"),

@@ -222,14 +222,13 @@ def cost_of_releases(
     """
     if len(costs) == times == 1:
         return costs[0]
-    each, each_zcdp = zip(*costs, strict=True)
     total = PrivacyCost(
-        times * sum(cost.epsilon for cost in each), times * sum(cost.delta for cost in each)
+        times * sum(cost.epsilon for cost, _ in costs), times * sum(cost.delta for cost, _ in costs)
     )
     total_zcdp = ZcdpCost(
-        times * sum(zcdp.rho for zcdp in each_zcdp),
-        times * sum(zcdp.delta for zcdp in each_zcdp),
-        normal=all(zcdp.normal for zcdp in each_zcdp),
+        times * sum(zcdp.rho for _, zcdp in costs),
+        times * sum(zcdp.delta for _, zcdp in costs),
+        normal=all(zcdp.normal for _, zcdp in costs),
     )
     if budget.rho is None:
         return total, total_zcdp

@@ -306,14 +306,13 @@ class PrivacyBudget:
             return cls(exact_epsilon(epsilon), exact_delta_or_zero(delta))
         if epsilon is not None:
             raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, not both")
-        exact = exact_rho(rho)
-        exact_delta = exact_delta_or_zero(delta)
-        if not exact_delta:
+        budget = cls(None, exact_delta_or_zero(delta), exact_rho(rho))
+        if not budget.delta:
             raise ParameterError(
                 f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that "
                 "follows from rho is stated at that delta"
             )
-        return cls(None, exact_delta, exact)
+        return budget
 
     @property
     def loss(self) -> Fraction:

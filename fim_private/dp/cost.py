@@ -1,5 +1,6 @@
-"""What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded
-up.
+"""What a mechanism costs, as exact numbers, and how these are written.
+
+They are written exactly, or rounded to the safe side: what is spent up, and what is left down.
 """
 
 from __future__ import annotations

@@ -107,8 +107,9 @@ class Randomness:
     def below(self, bound: int) -> int:
         """Return a uniform integer in [0, bound), for a bound >= 1 of any size."""
         count = (bound - 1).bit_length()
-        while (value := self.bits(count)) >= bound:
-            pass
+        value = self.bits(count)
+        while value >= bound:
+            value = self.bits(count)
         return value
 
     def words(self, count: int, width: int) -> Integers:

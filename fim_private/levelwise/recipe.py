@@ -385,7 +385,9 @@ class Recipe:
             if sought.neighbors == Neighbors.REPLACE_ONE:
                 base *= sqrt(2)
             items = _rounded(min(max(base / float(sought.epsilon), 0.05), 0.3))
-        larger = Fraction(10 if is_together or is_easy else 15, 100)
+        larger = Fraction(15, 100)
+        if is_together or is_easy:
+            larger = Fraction(10, 100)
         pairs = Fraction(5, 100) if is_together else larger
         levels = tuple(map(_rounded, _levels(sought, pairs, larger, Fraction(45, 100))))
         counting = 1 - items - sum(levels)

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
 
-from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism, exponential_rate
+from fim_private.mechanisms.base import (
+    MOST_CANDIDATES,
+    Mechanism,
+    RankCapped,
+    exponential_rate,
+)
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain
 from fim_private.mechanisms.margins import STEP_SCALE, Groups, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
@@ -20,6 +24,7 @@ LEADERS = 10
 # How many others a margin is over, where neither a universe nor a rank cap limits them.
 OTHERS = 10_000
 
+_AveragesNoise = LargeMargin | TightMargin | MaxOfLaplaces
 # Below this ε the figures of mechanisms that average over noise, in time and memory like 1/ε, are
 # scaled from it, as all depends on ε times supports: up to 1 % higher, by rounding to whole units.
 _LEAST_EPSILON = Fraction(1, 10)
@@ -63,8 +68,7 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     candidates: K, of a public universe, >= 1; None: unknown. Raises ParameterError where it cannot
     run there.
     """
-    averages_noise = isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces)
-    if averages_noise and mechanism.epsilon < _LEAST_EPSILON:
+    if isinstance(mechanism, _AveragesNoise) and mechanism.epsilon < _LEAST_EPSILON:
         return _scaled_prospects(mechanism, confidence, candidates)
     if candidates is not None and candidates > MOST_CANDIDATES:
         # it is never worse than the exponential mechanism
@@ -89,21 +93,25 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     return Prospects(support, regret, margin_alone, margin_tied)
 
 
-def _scaled_prospects(mechanism: Any, confidence: float, candidates: int | None) -> Prospects:
+def _scaled_prospects(
+    mechanism: _AveragesNoise, confidence: float, candidates: int | None
+) -> Prospects:
     """Return the prospects at the least ε that is computed, scaled to that of the mechanism."""
     at_least_epsilon = replace(mechanism, epsilon=_LEAST_EPSILON)
-    if mechanism.delta:
+    if isinstance(at_least_epsilon, RankCapped):
         # A δ above ε is as good as ε (the weight of abstaining).
         delta = min(mechanism.delta, mechanism.epsilon)
         at_least_epsilon = replace(at_least_epsilon, delta=delta)
     coarse = prospects(at_least_epsilon, confidence, candidates)
     factor = _LEAST_EPSILON / mechanism.cost.epsilon
-    support, margin, margin_tied = (
-        None if units is None else math.ceil(units * factor)
-        for units in (coarse.support, coarse.margin, coarse.margin_tied)
-    )
+
+    def scaled(units: int | None) -> int | None:
+        return None if units is None else math.ceil(units * factor)
+
     regret = None if coarse.regret is None else coarse.regret * float(factor)
-    return Prospects(support, regret, margin, margin_tied)
+    return Prospects(
+        scaled(coarse.support), regret, scaled(coarse.margin), scaled(coarse.margin_tied)
+    )
 
 
 def _margin(

@@ -84,8 +84,8 @@ class _NoisyMax(PurelyPrivate):
     ) -> tuple[Floats, Floats, Floats]:
         """Return P(an itemset's key is above some keys) and its density there, by level.
 
-        Both are of a shape like (n, k, m) for the (m,) distances. Also returns which part of each
-        interval, (n, 1), these keys are spread over: below it no key is highest.
+        Both are of a shape like (n, k, m) for the (m,) distances. Also returns over which share of
+        each interval, (n, 1), these keys are spread: below it no key is highest.
 
         starts: (n, 1, 1) beginnings of intervals. inside: (k, 1), from 0 to their length.
         """
@@ -122,11 +122,11 @@ class _NoisyMax(PurelyPrivate):
         step = max(_CHUNK // (len(levels) * _NODES), 1)
         for place in range(0, len(starts), step):
             here = starts[place : place + step, None, None]
-            above, density, part = self._above(here, inside, distances, multiplicities)
+            above, density, spread = self._above(here, inside, distances, multiplicities)
             with np.errstate(divide="ignore"):
                 # below that all is 0, and must not become 0/0
                 log_below = np.maximum(np.log1p(-above), -700)
-            all_below = np.exp(log_below @ multiplicities) * weights * part
+            all_below = np.exp(log_below @ multiplicities) * weights * spread
             shares += (all_below[..., None] * np.exp(-log_below) * density).sum(axis=(0, 1))
         shares *= multiplicities
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
@@ -251,8 +251,8 @@ class MaxOfLaplaces(_NoisyMax):
         # The probability that all keys are below falls from the end of an interval at this rate, or
         # faster.
         falls = (density / np.maximum(1 - nexts, _LEAST)) @ multiplicities
-        part = _CERTAIN / np.maximum(falls, _CERTAIN)
-        return nexts + part[..., None] * inside * density, density, part
+        spread = _CERTAIN / np.maximum(falls, _CERTAIN)
+        return nexts + spread[..., None] * inside * density, density, spread
 
 
 class PermuteAndFlip(_NoisyMax):

@@ -85,8 +85,10 @@ class MechanismSpec(NamedTuple):
         # which takes longer to import than all that the command line reads here
         from fractions import Fraction
 
-        of_composed = Fraction(15 if neighbors == Neighbors.REPLACE_ONE else 10, 100)
-        return of_composed if self.composed else Fraction(1, 3)
+        if not self.composed:
+            return Fraction(1, 3)
+        percent = 15 if neighbors == Neighbors.REPLACE_ONE else 10
+        return Fraction(percent, 100)
 
     @property
     def mechanism(self) -> Any:
@@ -257,8 +259,9 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
     """
     entries = {spec.home: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
-        if spec := entries.get(f"{kind.__module__}.{kind.__qualname__}"):
-            return spec
+        home = f"{kind.__module__}.{kind.__qualname__}"
+        if home in entries:
+            return entries[home]
     raise TypeError(f"{type(mechanism).__name__} is not in the registry of mechanisms")
 
 

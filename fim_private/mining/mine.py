@@ -317,7 +317,9 @@ def _scopes_of_questions(run: Run, scope: Scope) -> list[Scope]:
     def of_data(items: Iterable[Item]) -> Items:
         if scope.catalogue is not None:
             items = scope.catalogue.coded(items)
-        return in_label_order(folded_items(items) if scope.fold_case else {*items})
+        if scope.fold_case:
+            items = folded_items(items)
+        return in_label_order({*items})
 
     values = run.values
     if values["with_each"] is None:
@@ -422,9 +424,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
     """
     values = filled("count", CountOptions, options)
-    if all(
-        isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)
-    ):
+    if _is_standard_input(data) and _is_standard_input(itemsets):
         raise ParameterError(
             f"only one of the purchases and {parameter('itemsets')} can be standard input"
         )
@@ -467,3 +467,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     release = replace(release, charged=charged)
     run.warn_of_noisy_units(plan.cost, [release])
     return release
+
+
+def _is_standard_input(source: object) -> bool:
+    return isinstance(source, str | os.PathLike) and str(source) == "-"

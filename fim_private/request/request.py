@@ -231,8 +231,7 @@ def request_from(
     # In periods somebody may be several units, and picks do not say what they cost then. All
     # segments have the same mechanism.
     may_look = may_look and scope.time is None and scope.by is None
-    questions, levels = (max(len(asked), 1) for asked in (scope.with_each, scope.groups))
-    target = replace(_target_of(values), questions=questions, levels=levels)
+    target = _target_of(values, scope)
     if universe is None:
         universe = _universe(values, scope)
     public = PublicFacts(
@@ -297,7 +296,7 @@ def _choice(
     return automatic_choice(target, public, promise, uses_named=uses_named, may_look=may_look)
 
 
-def _target_of(values: OptionValues) -> Target:
+def _target_of(values: OptionValues, scope: Scope) -> Target:
     """Return which itemsets are sought. values: all options of a request.
 
     `top` is the usual one unless it is given, and `known` is None: both need the mechanism.
@@ -321,7 +320,17 @@ def _target_of(values: OptionValues) -> Target:
     top = defaults.TOP
     if values["top"] is not None:
         top = parse_top(values["top"])
-    return Target(sizes, top, union, least, rules=rules, keep_all=keep_all, count=count or rules)
+    return Target(
+        sizes,
+        top,
+        union,
+        least,
+        rules=rules,
+        keep_all=keep_all,
+        count=count or rules,
+        questions=max(len(scope.with_each), 1),
+        levels=max(len(scope.groups), 1),
+    )
 
 
 def _usual_top(

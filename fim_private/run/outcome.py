@@ -481,7 +481,8 @@ def _most_left_out(
 ) -> int | None:
     """Return the largest support, in units, that an itemset may have which picks passed over.
 
-    Below 0 if none is left out; None if nothing is known of it.
+    Below 0 if none is left out. None if nothing is known of it, or if only one is picked: the
+    interval of that one never lies above what one left out may have.
 
     Args:
         selection: The selection.

@@ -165,10 +165,12 @@ def _releases(
             **options,
         )
         with prepared.run.charged(prepared.spending, prepared.request.scope) as (opened, _):
-            yield from _drawn(prepared, opened[0], drawings)
+            yield from _drawn(prepared, opened[0], drawings, seed + search)
 
 
-def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[Release, Truth]]:
+def _drawn(
+    prepared: Prepared, opened: Opened, drawings: int, seed: int
+) -> Iterator[tuple[Release, Truth]]:
     """Find itemsets once, and yield a release for each drawing of the noise on their supports."""
     plan, request, source = prepared.plans[0], prepared.request, opened.source
     finding = Execution(plan, source, prepared.run.randomness)
@@ -177,7 +179,7 @@ def _drawn(prepared: Prepared, opened: Opened, drawings: int) -> Iterator[tuple[
     truth |= {frozenset(itemset.items or ()): itemset.support for itemset in selected}
 
     for drawing in range(drawings):
-        randomness = Randomness.of_seed(1_000 * drawing)
+        randomness = Randomness.of_seed(1_000 * seed + drawing)
         execution = Execution(plan, source, randomness)
         units = execution.unit_count(public=request.promise.units_are_public)
         published = execution.publish(selected, units)

@@ -20,12 +20,11 @@ from fim_private.mechanisms import registry
 from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
-# So many itemsets of users are selected one by one. If single items are sought these are up to so
-# many, unless the number of users is stated, or a look at the data without a list decides.
-_FEW, _FEW_WITH_ITEMS = 2, 5
-# If the number is stated, up to 20 itemsets are selected one by one: k of them if users · ε is at
-# least this times k^1.25. By kind, and by whether items are listed. Selections miss nearly all
-# below that, and a little less than levelwise above it.
+# Where the number of users is not stated, up to so many of their itemsets are selected one by one.
+_FEW = {"items": 5, "together": 5, "pairs": 2}
+# If it is stated, up to 20 itemsets are selected one by one: k of them if users · ε is at least
+# this times k^1.25. By kind, and by whether items are listed. Selections miss nearly all below
+# that, and a little less than levelwise above it.
 # Source: measured with 500 to 10,000 users of five shops (benchmarks/utility/small_shops.py;
 # docs/benchmarks.md has three of them).
 _USERS_NEEDED = {
@@ -111,8 +110,7 @@ def _for_several(
 ) -> Choice:
     """Return the mechanism that finds most of several itemsets, and spends δ."""
     picks = "exponential" if public.lists_items else "limited-domain"
-    looks = may_look and _is_look_worth_it(target, public, promise)
-    if _are_few_of_users(target, public, promise, looks=looks):
+    if _are_few_of_users(target, public, promise):
         users = "users" if public.units is None else f"about {public.units:,} users"
         reason = f"it finds more than levelwise, for few itemsets of {users}"
         return Choice(picks, reason, replaces_levelwise=True)
@@ -122,7 +120,7 @@ def _for_several(
         )
     needs_no_list = "" if public.lists_items else " and needs no product list"
     reason = f"it finds many itemsets with the least noise{needs_no_list}"
-    if looks:
+    if may_look and _is_look_worth_it(target, public, promise):
         return Choice("levelwise", reason, picks=_picks_after_look(picks, target, public))
     return Choice("levelwise", reason)
 
@@ -179,14 +177,10 @@ def _has_few_candidates(target: Target, public: PublicFacts) -> bool:
     return sum(map(public.universe.candidates, target.sizes)) <= defaults.MAX_RANK
 
 
-def _are_few_of_users(
-    target: Target, public: PublicFacts, promise: Promise, *, looks: bool
-) -> bool:
+def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> bool:
     """Tell whether selecting one by one misses fewer itemsets of users than levelwise does.
 
     Source: measured (docs/benchmarks.md).
-
-    looks: whether a look at the data is worth its share, where this does not settle it.
     """
     if not promise.by_user or target.min_support is not None:
         return False
@@ -196,12 +190,9 @@ def _are_few_of_users(
     sought = target.sought
     if promise.neighbors == Neighbors.REPLACE_ONE:
         sought *= 2  # the odds of a choice count half
-    if sought <= _FEW:
+    if sought <= _FEW[kind]:
         return True
-    if public.units is None:
-        look_decides = looks and not public.lists_items
-        return kind != "pairs" and sought <= _FEW_WITH_ITEMS and not look_decides
-    if sought > _MOST_SELECTED:
+    if public.units is None or sought > _MOST_SELECTED:
         return False
     needed = _USERS_NEEDED[kind, public.lists_items] * sought**_GROWTH
     return bool(public.units * promise.budget.loss >= needed)

@@ -53,6 +53,8 @@ CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
 
 _NONE = Fraction(0)
+# So many ranks have 999 thousandths of the tails of all steps.
+_TAILED = 1_000
 _UNCAPPED = 2  # so many settings come first that differ in their universe alone
 
 
@@ -138,8 +140,10 @@ def _stages_of_tight_margin(
     mechanism: TightMargin, everywhere: Sequence[Setting]
 ) -> list[list[Guarantee]]:
     """Return the guarantees of its rank search, and of its choice at a rank."""
-    search_share = mechanism.shared_share + mechanism.step_share
-    epsilon, delta = mechanism.selection_epsilon, mechanism.cost.delta
+    whole, delta = mechanism.cost.epsilon, mechanism.cost.delta
+    search_epsilon = whole * (mechanism.shared_share + mechanism.step_share)
+    # What the search leaves, and not what the mechanism says: it may choose with more.
+    epsilon = whole - search_epsilon
     choices = [
         _private(
             f"choice at rank {cap}",
@@ -151,7 +155,7 @@ def _stages_of_tight_margin(
         for cap in CAPS
         for setting in everywhere[:_UNCAPPED]
     ]
-    return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
+    return [_searches(mechanism, everywhere, search_epsilon), choices]
 
 
 def _stages_of_large_margin(
@@ -160,7 +164,7 @@ def _stages_of_large_margin(
     """Return the steps of Theorems 1 to 3 (docs/privacy.md), each with its share of the whole."""
     epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
     third, moved = epsilon / 3, mechanism.sensitivity
-    tails = exact.step_tails(mechanism, 8)
+    tails = exact.step_tails(mechanism, _TAILED)
     draws = [
         Guarantee(
             f"draw at rank {rank}",
@@ -177,7 +181,11 @@ def _stages_of_large_margin(
         _searches(mechanism, everywhere, moved * epsilon / 4),
         [
             Guarantee(
-                "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
+                "noise of the steps",
+                f"ranks 1 to {_TAILED:,}",
+                _NONE,
+                delta / 6,
+                lambda first, second: tails,
             )
         ],
         [

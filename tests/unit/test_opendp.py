@@ -70,6 +70,9 @@ def test_map() -> None:
     assert epsilon == 1.5
     assert delta == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1.0)), rel=1e-11)
     assert choose.map(10_000) == (5_000.0, 1.0)
+    # Scores that are at most 3 apart are at most 1 apart once divided by 3 and rounded down.
+    divided = measurement(Exponential(0.25), sensitivity=3)
+    assert [divided.map(apart) for apart in range(7)] == [0, 0.25, 0.25, 0.25, 0.5, 0.5, 0.5]
     pure = measurement(Exponential(0.25))
     assert [pure.map(steps) for steps in (0, 1, 2, 2**60)] == [0.0, 0.25, 0.5, 2.0**58]
 

@@ -395,6 +395,7 @@ def audit(
         progress: A function that is called now and then with the share that is done, 0 to 1.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
+    _check_drawn_as_audited(mechanism)
     cost = mechanism.cost
     if cost.epsilon > LARGEST_EPSILON:
         raise ParameterError(
@@ -422,6 +423,16 @@ def audit(
     return AuditReport(
         spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(of_stages), len(pairs)
     )
+
+
+def _check_drawn_as_audited(mechanism: Mechanism) -> None:
+    """Raise ParameterError for a class with a `select` of its own, which an audit does not see."""
+    kind = type(mechanism)
+    if kind.select is not spec_of(mechanism).mechanism.select:
+        raise ParameterError(
+            f"{kind.__name__} has a select of its own, which the audit does not see: give its "
+            "chances to fim_private.auditing.replay.audit_chances"
+        )
 
 
 def _worst(

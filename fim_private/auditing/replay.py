@@ -204,7 +204,8 @@ class Loss:
     """The largest share of its promise that a mechanism uses, and where it does.
 
     Attributes:
-        share: Above 1 the promise does not hold. inf: no noise hides the difference.
+        share: Above 1 the promise is not kept, as far as the standard sums tell (docs/auditing.md).
+            inf: no noise hides the difference.
         pair: The place of the pair of inputs, from 0.
         where: The step and the value that differ most, or the outcome; in words.
     """

@@ -30,6 +30,7 @@ from fim_private.auditing.exact import hockey_stick
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Mechanism, NamedExponential, exponential, margins, registry
+from fim_private.mechanisms.base import Selection
 from fim_private.mechanisms.exponential import Abstaining, Candidate, named
 from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
@@ -543,9 +544,17 @@ def test_neither_a_base_class_nor_a_method_s_name_declares_bounded_range() -> No
     assert len(several.select(spectrum, Randomness.seeded(1))) == 3
 
 
+class Best(fim.LargeMargin):
+    """Chooses by exact supports. All that the audit looks at is as in the large margin."""
+
+    def select(self, spectrum: SupportSpectrum, _: Randomness) -> Selection:
+        return Selection(max((level for level, _ in spectrum.levels()), default=None))
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
+        (lambda: audit(Best(1.0)), "^Best has a select of its own, which the audit does not see"),
         # The error allowed for would be all of such a δ, and a broken mechanism would pass.
         (lambda: audit(fim.LimitedDomain(1.0, 1e-25)), "delta must be at least 1e-24"),
         (lambda: audit(fim.LargeMargin(1.0, 1e-25)), "delta must be at least 1e-24"),

@@ -14,12 +14,14 @@ from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import Exact
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
-from fim_private.errors import MissingExtraError, ParameterError, parameter
+from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 from fim_private.mechanisms import Mechanism
 from fim_private.selecting import check_mechanism, choose_index, scaled
 
 # Covers a few operations on doubles, the worst of which multiplies 2^-53 by an exponent below 700.
 _ROUNDING = 1e-12
+# OpenDP has vectors with this metric for these types, and for floats, which no mechanism takes.
+_INTEGER_TYPES = ("i32", "i64", "u32", "u64", "usize")
 
 
 def measurement(
@@ -34,14 +36,15 @@ def measurement(
     mechanism: any that fim_private.selecting.select takes, without max_itemsets.
     sensitivity: >= 1. Scores are divided by it and rounded down, so that one unit moves them by at
     most 1.
-    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size). The
-        length of the vector must be public in either case. Input metric:
-        linf_distance(integer_type), monotonic where neighbors is "add-remove": one unit then moves
-        all scores alike. Output measure: max_divergence() where the mechanism spends no delta, else
-        fixed_smoothed_max_divergence(). Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε}
-        - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for k = 0. Epsilon and delta are the
-        doubles themselves: here 0.3 is the binary fraction that OpenDP adds up. Raises
-        ParameterError for a wrong parameter, MissingExtraError without opendp.
+    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size).
+        integer_type: "i32", "i64", "u32", "u64" or "usize". The length of the vector must be public
+        in either case. Input metric: linf_distance(integer_type), monotonic where neighbors is
+        "add-remove": one unit then moves all scores alike. Output measure: max_divergence() where
+        the mechanism spends no delta, else fixed_smoothed_max_divergence(). Privacy map: with k =
+        ⌈d_in / sensitivity⌉, (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for k
+        = 0. Epsilon and delta are the doubles themselves: here 0.3 is the binary fraction that
+        OpenDP adds up. Raises ParameterError for a wrong parameter, MissingExtraError without
+        opendp.
 
     >>> from fim_private.mechanisms import LargeMargin
     >>> choose = measurement(LargeMargin(epsilon=1.0, delta=1e-6))
@@ -63,6 +66,11 @@ def measurement(
         )
     exact = _of_doubles(mechanism)
     unit = positive_integer("sensitivity", sensitivity)
+    if integer_type not in _INTEGER_TYPES:
+        raise ParameterError(
+            f"{parameter('integer_type')} must be one of {', '.join(_INTEGER_TYPES)}, not "
+            f"{shown(integer_type)}"
+        )
     vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)
     monotonic = exact_neighbors(mechanism.neighbors) is Neighbors.ADD_REMOVE
 

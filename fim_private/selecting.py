@@ -155,9 +155,12 @@ def rational(must: str, value: object) -> Fraction:
     must: what the error begins with.
     """
     exact = exact_number(value)
-    if exact is None or not isinstance(value, Rational):
+    if exact is not None and isinstance(value, Rational):
+        return exact
+    kind = type(value).__name__
+    if isinstance(value, float | np.floating):
         raise ParameterError(
-            f"{must}, not {type(value).__name__}: floats are rounded, which breaks the stated "
-            f"sensitivity; round each unit's share to an integer, or give Fractions"
+            f"{must}, not {kind}: floats are rounded, which breaks the stated sensitivity; "
+            "round each unit's share to an integer, or give Fractions"
         )
-    return exact
+    raise ParameterError(f"{must}, not {kind}")

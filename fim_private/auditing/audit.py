@@ -53,6 +53,8 @@ CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
 
 _NONE = Fraction(0)
+# So many ranks have 999 thousandths of the tails of all steps.
+_TAILED = 1_000
 _UNCAPPED = 2  # so many settings come first that differ in their universe alone
 
 
@@ -138,8 +140,10 @@ def _stages_of_tight_margin(
     mechanism: TightMargin, everywhere: Sequence[Setting]
 ) -> list[list[Guarantee]]:
     """Return the guarantees of its rank search, and of its choice at a rank."""
-    search_share = mechanism.shared_share + mechanism.step_share
-    epsilon, delta = mechanism.selection_epsilon, mechanism.cost.delta
+    whole, delta = mechanism.cost.epsilon, mechanism.cost.delta
+    search_epsilon = whole * (mechanism.shared_share + mechanism.step_share)
+    # What the search leaves, and not what the mechanism says: it may choose with more.
+    epsilon = whole - search_epsilon
     choices = [
         _private(
             f"choice at rank {cap}",
@@ -151,7 +155,7 @@ def _stages_of_tight_margin(
         for cap in CAPS
         for setting in everywhere[:_UNCAPPED]
     ]
-    return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
+    return [_searches(mechanism, everywhere, search_epsilon), choices]
 
 
 def _stages_of_large_margin(
@@ -160,7 +164,7 @@ def _stages_of_large_margin(
     """Return the steps of Theorems 1 to 3 (docs/privacy.md), each with its share of the whole."""
     epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
     third, moved = epsilon / 3, mechanism.sensitivity
-    tails = exact.step_tails(mechanism, 8)
+    tails = exact.step_tails(mechanism, _TAILED)
     draws = [
         Guarantee(
             f"draw at rank {rank}",
@@ -177,7 +181,11 @@ def _stages_of_large_margin(
         _searches(mechanism, everywhere, moved * epsilon / 4),
         [
             Guarantee(
-                "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
+                "noise of the steps",
+                f"ranks 1 to {_TAILED:,}",
+                _NONE,
+                delta / 6,
+                lambda first, second: tails,
             )
         ],
         [
@@ -387,6 +395,7 @@ def audit(
         progress: A function that is called now and then with the share that is done, 0 to 1.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
+    _check_drawn_as_audited(mechanism)
     cost = mechanism.cost
     if cost.epsilon > LARGEST_EPSILON:
         raise ParameterError(
@@ -414,6 +423,16 @@ def audit(
     return AuditReport(
         spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(of_stages), len(pairs)
     )
+
+
+def _check_drawn_as_audited(mechanism: Mechanism) -> None:
+    """Raise ParameterError for a class with a `select` of its own, which an audit does not see."""
+    kind = type(mechanism)
+    if kind.select is not spec_of(mechanism).mechanism.select:
+        raise ParameterError(
+            f"{kind.__name__} has a select of its own, which the audit does not see: give its "
+            "chances to fim_private.auditing.replay.audit_chances"
+        )
 
 
 def _worst(

@@ -30,6 +30,7 @@ from fim_private.auditing.exact import hockey_stick
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Mechanism, NamedExponential, exponential, margins, registry
+from fim_private.mechanisms.base import Selection
 from fim_private.mechanisms.exponential import Abstaining, Candidate, named
 from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
@@ -296,10 +297,9 @@ def one_rank_less(patch: Patch, _: Mechanism) -> None:
     patch.setattr(fim.LargeMargin, "candidates", less)
 
 
-def lowered(patch: Patch, _: Mechanism, scale: int) -> None:
-    """By three scales."""
+def lowered(patch: Patch, _: Mechanism, by: int) -> None:
     shipped = margins._integer_threshold
-    lower = lambda e, d, rank: shipped(e, d, rank) - 3 * scale  # noqa: E731
+    lower = lambda e, d, rank: shipped(e, d, rank) - by  # noqa: E731
     patch.setattr(margins, "_integer_threshold", lower)
 
 
@@ -313,6 +313,11 @@ def search_noise(patch: Patch, mechanism: Any, shared: Fraction, step: Fraction)
     shipped = mechanism.noise
     noise = OneSidedSteps(shipped.shared_rate / shared, shipped.step_rate / step)
     fixed(patch, fim.TightMargin, "noise", noise)
+
+
+def chooses_with_all(patch: Patch, mechanism: Any) -> None:
+    """Nothing is left out for the search, which the whole is too loose to show."""
+    fixed(patch, fim.TightMargin, "selection_epsilon", mechanism.cost.epsilon)
 
 
 def no_margin(patch: Patch, _: Mechanism) -> None:
@@ -346,6 +351,7 @@ class DeclaredLaplaces(fim.MaxOfLaplaces):
 MADE: dict[str, Callable[[str], Mechanism]] = ALL | {
     "distance, small δ": lambda neighbors: fim.Distance(1.0, 1e-6, neighbors),
     "large-margin, small δ": lambda neighbors: fim.LargeMargin(1.0, 1e-6, neighbors),
+    "tight-margin, small δ": lambda neighbors: fim.TightMargin(1.0, 1e-6, neighbors),
     "limited-domain, δ 0.5": lambda neighbors: fim.LimitedDomain(1.0, 0.5, neighbors),
     "limited-domain, δ 0.999": lambda neighbors: fim.LimitedDomain(1.0, 0.999, neighbors),
     "permute-and-flip, declared": lambda neighbors: DeclaredFlip(1.0, neighbors),
@@ -380,13 +386,15 @@ MUTANTS: list[tuple[Any, ...]] = [
     ("draws from one rank less", [LARGE], "draw", one_rank_less),
     ("tests one further down", [LARGE], "margin", next_tested, 1),
     ("no margin", [LARGE], "whole + margin + noise of the steps", no_margin),
+    # By three scales of each noise, and by a single unit.
     *(
-        (f"{3 * scale} lower", ["large-margin, small δ"], "noise of the steps", lowered, scale)
-        for scale in (3, 6, 12)
+        (f"{by} lower", ["large-margin, small δ"], "noise of the steps", lowered, by)
+        for by in (9, 18, 36, 1)
     ),
     ("no noise in the search", ["tight-margin"], "rank search", search_noise, MINUTE, MINUTE),
     ("70 % of its G", ["tight-margin"], "rank search", search_noise, SEVEN_TENTHS, ONE),
     ("70 % of its Z", ["tight-margin"], "rank search", search_noise, ONE, SEVEN_TENTHS),
+    ("chooses with all of ε", ["tight-margin, small δ"], "choice", chooses_with_all),
     ("a rising cut", ["limited-domain", "limited-domain, δ 0.5"], THEOREM_8, rising_cut),
     ("one never abstains", ["limited-domain, δ 0.999"], THEOREM_8, never_abstaining),
     # Each is ε-private, and its odds change by more: its picks must not be composed as if not.
@@ -536,9 +544,17 @@ def test_neither_a_base_class_nor_a_method_s_name_declares_bounded_range() -> No
     assert len(several.select(spectrum, Randomness.seeded(1))) == 3
 
 
+class Best(fim.LargeMargin):
+    """Chooses by exact supports. All that the audit looks at is as in the large margin."""
+
+    def select(self, spectrum: SupportSpectrum, _: Randomness) -> Selection:
+        return Selection(max((level for level, _ in spectrum.levels()), default=None))
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
+        (lambda: audit(Best(1.0)), "^Best has a select of its own, which the audit does not see"),
         # The error allowed for would be all of such a δ, and a broken mechanism would pass.
         (lambda: audit(fim.LimitedDomain(1.0, 1e-25)), "delta must be at least 1e-24"),
         (lambda: audit(fim.LargeMargin(1.0, 1e-25)), "delta must be at least 1e-24"),

@@ -35,7 +35,7 @@ NAMING = {*_NAMING.split()}
 # Parameters that no command has: of functions and classes that are for Python only.
 _PYTHON_ONLY = (
     "bound counter highest itemset level lowest max_itemsets rank threads labels scale "
-    "scores sensitivity d_in ax values levels low high progress "
+    "scores sensitivity d_in integer_type ax values levels low high progress "
     # of learning
     "candidates center columns regularization retrain rows run score stability steps stop train "
     "training least_rows bits error private "

@@ -70,6 +70,9 @@ def test_map() -> None:
     assert epsilon == 1.5
     assert delta == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1.0)), rel=1e-11)
     assert choose.map(10_000) == (5_000.0, 1.0)
+    # Scores that are at most 3 apart are at most 1 apart once divided by 3 and rounded down.
+    divided = measurement(Exponential(0.25), sensitivity=3)
+    assert [divided.map(apart) for apart in range(7)] == [0, 0.25, 0.25, 0.25, 0.5, 0.5, 0.5]
     pure = measurement(Exponential(0.25))
     assert [pure.map(steps) for steps in (0, 1, 2, 2**60)] == [0.0, 0.25, 0.5, 2.0**58]
 
@@ -133,11 +136,20 @@ def test_monotone_scores_are_not_taken_for_others() -> None:
         queries(CLEAR)(measurement(LargeMargin(neighbors="replace-one")))
 
 
+@pytest.mark.parametrize("integer_type", ["i32", "i64", "u32", "u64", "usize"])
+def test_each_type_of_integers(integer_type: str) -> None:
+    choose = measurement(LargeMargin(), integer_type=integer_type)
+    assert (choose(CLEAR), choose.map(1)) == (1, (1.0, 1e-6))
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"^NamedExponential is"):
         measurement(NamedExponential(1.0, 1e-6, 10))
     with pytest.raises(ParameterError, match=r"^sensitivity must be a whole number"):
         measurement(LargeMargin(), sensitivity=0)
+    for integer_type in ("f64", "i8", "String", None):
+        with pytest.raises(ParameterError, match=r"^integer_type must be one of i32, i64, u32, "):
+            measurement(LargeMargin(), integer_type=integer_type)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"^mechanism must be one of"):
         measurement("large-margin")  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 """Ledgers as text for a screen: the entries, their sums, and how much remains."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
@@ -78,11 +79,12 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     for name, reach in statement.stretches:
         balance = statement.at(reach)
         composition, share = balance.roomiest
+        percent = math.ceil(100 * (1 - share))
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
             f"ε {least_in_words(smallest_cost(balance.spent, statement.terms.delta).epsilon)}",
-            f"{bar} {100 - 100 * float(share):.0f} %",
+            f"{bar} {percent} %",
             _left(composition, balance.room),
             f"{statement.more_like_last(reach) or 0:,}",
         )

@@ -1139,6 +1139,40 @@ def test_a_composition_that_was_exceeded_holds_no_more(path: Path) -> None:
     )
 
 
+def test_once_delta_is_spent_it_says_what_is_left_without_delta(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    asked = charge(0.4, 5e-7, rho=0.01, normal=True)
+    for _ in range(8):
+        ledger.charge(asked)
+    assert "Left: ρ = 0.142, δ = 0." in repr(ledger)
+    with pytest.raises(fim.LedgerError, match="ask for what takes no delta, as with a public list"):
+        ledger.charge(asked)
+    ledger.charge(charge(0.4, 0, rho=0.142, normal=True))
+
+
+def of_day(day: int | None, rho: float, *, normal: bool = True) -> Charge:
+    """Return a charge of ε = 1 for the baskets of a day in November, or of all days."""
+    span = Span("day", period=None if day is None else f"2026-11-{day:02}")
+    return charge(1, 0, rho=rho, normal=normal, neighbors="add-remove", span=span)
+
+
+def test_what_is_spent_on_a_period_is_rounded_up(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=300, delta=0)
+    ledger.charge(of_day(1, 0.5))
+    assert " 1 % " in render_statement(ledger.statement(), Screen())
+
+
+def test_one_composition_has_to_hold_for_all_that_another_like_the_last_reaches(path: Path) -> None:
+    """On one day zCDP is nearly spent, and on the other Gaussian composition has ended."""
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    for asked in (of_day(1, 0.184), of_day(2, 0.001, normal=False), of_day(None, 0.0007)):
+        ledger.charge(asked)
+    assert ledger.statement().more_like_last() == 1
+    ledger.charge(of_day(None, 0.0007))
+    with pytest.raises(fim.LedgerError, match="would overspend"):
+        ledger.charge(of_day(None, 0.0007))
+
+
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
     def said() -> set[str]:
         statement = ledger.statement()

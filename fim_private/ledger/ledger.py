@@ -189,12 +189,13 @@ class Ledger:
     def export(self, file: FilePath) -> None:
         """Copy the ledger as it is now to a new file, which can be shown, and takes no charges.
 
-        Raises LedgerError, also if the file exists.
+        A ledger that was renewed stays closed: its copy is never imported. Raises LedgerError, also
+        if the file exists.
         """
         place = _place(file)
         with place.created() as copy, self._opened() as book:
             self._verify_and_note(book, verify=True)
-            copy.copy(book, EXPORTED)
+            copy.copy(book, CLOSED if book.form == CLOSED else EXPORTED)
 
     def close(self) -> None:
         """Refuse everything from now on."""

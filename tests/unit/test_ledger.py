@@ -323,6 +323,22 @@ def test_creating_leaves_one_file_or_none_and_replaces_none(
     assert [file.name for file in path.parent.iterdir()] == ["sales.ledger"]
 
 
+def test_a_log_that_a_deleted_ledger_left_is_never_read_into_a_new_one(
+    ledger: fim.Ledger, path: Path
+) -> None:
+    with opened(path):
+        ledger.charge(charge(1))
+        log = path.with_name("sales.ledger-wal")
+        kept = log.read_bytes()
+    path.unlink()
+    log.write_bytes(kept)  # as a process that was killed leaves it
+    with pytest.raises(fim.LedgerError, match=r"'sales.ledger-wal' beside it was left by another"):
+        fim.Ledger.create(path, epsilon=1, delta=0)
+    assert not path.exists()
+    log.unlink()
+    assert fim.Ledger.create(path, epsilon=1, delta=0).entries == ()
+
+
 def test_a_closed_ledger_refuses(path: Path) -> None:
     with fim.Ledger.create(path, epsilon=1, delta=0) as ledger:
         ledger.charge(charge(0.5))
@@ -1256,6 +1272,21 @@ def test_an_export_is_shown_and_takes_no_charges(
     assert not imported.exists()
     elsewhere(monkeypatch, tmp_path)
     assert fim.Ledger.import_from(export, imported).charge(charge()).entry == 2
+
+
+def test_the_export_of_a_ledger_that_was_renewed_is_never_imported(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on a machine that does not know of the renewal."""
+    ledger.charge(charge(0.5))
+    renewed(path)
+    export = tmp_path / "old.export"
+    fim.Ledger(f"{path}.1").export(export)
+    elsewhere(monkeypatch, tmp_path)
+    assert len(fim.Ledger(export).statement(verify=True).entries) == 1
+    with pytest.raises(fim.LedgerError, match=r"was renewed.*; import that one"):
+        fim.Ledger.import_from(export, tmp_path / "again.ledger")
+    assert not (tmp_path / "again.ledger").exists()
 
 
 def test_a_ledger_that_is_moved_is_charged_in_one_place(

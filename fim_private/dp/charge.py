@@ -33,6 +33,7 @@ from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.periods import Period, first_day, in_words, is_of_weeks, most_a_year
 
 UNITS = ("basket", "user")
+_LONGEST_NAME = 200
 # A parameter from there on is written in four digits.
 _LONG = 10**18
 
@@ -240,6 +241,16 @@ class Account(Protocol):
         """Write charges to the disk, all or none; raise LedgerError if they are refused."""
 
 
+def check_dataset(dataset: object) -> None:
+    """Raise ParameterError unless a ledger can show this as the name of its data."""
+    is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
+    if not is_line or len(str(dataset)) > _LONGEST_NAME:
+        raise ParameterError(
+            f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
+            f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
+        )
+
+
 def account_of(ledger: Account | None, dataset: str | None, *, private: bool) -> Account | None:
     """Return the ledger that a caller gave, or None. Raises ParameterError for what contradicts it.
 
@@ -261,6 +272,7 @@ def account_of(ledger: Account | None, dataset: str | None, *, private: bool) ->
             f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the same "
             "for all files about the same people"
         )
+    check_dataset(dataset)
     if not private:
         raise ParameterError(
             f"{parameter('seed')} and {parameter('ledger')} contradict each other: with a seed "

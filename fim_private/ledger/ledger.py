@@ -13,7 +13,7 @@ from typing import Self
 from uuid import uuid4
 
 from fim_private.dp.accountant import SUMS, both
-from fim_private.dp.charge import UNITS, Charge, Charged, Left
+from fim_private.dp.charge import UNITS, Charge, Charged, Left, check_dataset
 from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_rho
 from fim_private.dp.neighbors import exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
@@ -37,7 +37,6 @@ from fim_private.periods import KINDS_OF_PROMISE
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
-_LONGEST_NAME = 200
 FilePath = str | os.PathLike[str]
 # A tenth of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
@@ -476,12 +475,8 @@ def _check_choices(
         raise ParameterError(
             f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
         )
-    is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
-    if dataset is not None and not (is_line and len(str(dataset)) <= _LONGEST_NAME):
-        raise ParameterError(
-            f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
-            f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
-        )
+    if dataset is not None:
+        check_dataset(dataset)
 
 
 def _promises_the_same(before: Statement, terms: Terms) -> bool:

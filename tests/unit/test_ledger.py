@@ -867,6 +867,10 @@ def test_what_is_refused_is_refused_before_the_data_is_read(path: Path) -> None:
     [
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
+        *(
+            ({"dataset": wrong}, "dataset must be the name that you give to the data, a text")
+            for wrong in (5, b"sales", ["sales"], " ", "two\nlines", "x" * 201)
+        ),
         ({"ledger": None}, "dataset goes with ledger"),
         ({"ledger": "sales.ledger"}, "ledger must be a fim.Ledger, such as"),
         ({"user": "customer"}, "user"),  # lists have no columns

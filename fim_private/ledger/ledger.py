@@ -258,11 +258,11 @@ class Ledger:
             after, entries = self._after(charges, book)
             book.append([(entry.number, entry.record(), entry.hash) for entry in entries])
         self._known = after
-        self._remember()
         last = entries[-1]
         left = after.at(last.reach).left
         period = None if last.reach is None else last.period
         self.charged = Charged(last.dataset, last.number, left, period, after.together)
+        self._remember()
         return self.charged
 
     def _after(self, charges: Sequence[Charge], book: Book) -> tuple[Statement, list[Entry]]:

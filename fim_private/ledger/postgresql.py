@@ -200,7 +200,9 @@ class TablePlace(Place):
             verb, begin, lock = "write", _WRITES, "FOR UPDATE"
         with self._transaction(verb, begin) as book:
             self._check_tables(book)
-            if not book.find(lock):
+            # One that was renewed while this waited has another name now: the second look finds the
+            # ledger that followed it.
+            if not (book.find(lock) or book.find(lock)):
                 raise self._error(verb, _NONE, NoLedgerError)
             self.check_form(book.form)
             if not book.starts_whole:

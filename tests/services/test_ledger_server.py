@@ -5,9 +5,13 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,7 +84,10 @@ def test_every_command_charges_it_and_shows_no_password(
     server: Server, name: str, tmp_path: Path
 ) -> None:
     address = f"postgresql://owner:tell%40no%2Fone%3F@127.0.0.1:{server.port}/shop#{name}"
+    server.run("create database elsewhere")
+    elsewhere = address.partition("#")[0].replace("/shop", "/elsewhere")
     baskets, pairs, out = (tmp_path / file for file in ("baskets.csv", "pairs.csv", "out.json"))
+    uncharged = tmp_path / "uncharged.json"
     baskets.write_text("\n".join(map(",".join, BASKETS)), encoding="utf-8")
     pairs.write_text("bread,butter\n", encoding="utf-8")
     spent = ("--ledger", address, "--dataset", "sales", "--epsilon", 1)
@@ -93,10 +100,13 @@ def test_every_command_charges_it_and_shows_no_password(
             ("count", baskets, "--itemsets", pairs, *spent),
             ("mine", baskets, *spent),
             ("budget", "show", address, "--verify"),
+            ("budget", "export", address, f"{elsewhere}#{name}"),
+            ("count", baskets, "--itemsets", pairs, "--output", uncharged),
+            ("statement", uncharged, "--ledger", address),
             ("budget", "show", address.replace(f":{server.port}", ":1")),
         )
     ]
-    assert [each.returncode for each in done] == [2, 0, 0, 0, 3, 0, 3]
+    assert [each.returncode for each in done] == [2, 0, 0, 0, 3, 0, 0, 0, 2, 3]
     shown = f"postgresql://owner:***@127.0.0.1:{server.port}/shop#{name}"
     assert done[2].stderr.rstrip().endswith(f"left in {shown}")
     assert [command in done[5].stdout for command in ("mine", "count")] == [True, True]
@@ -340,6 +350,21 @@ def test_it_is_renewed_under_its_name(ledger: fim.Ledger, address: str) -> None:
     assert "another ledger than when it was opened" in refused(lambda: ledger.charge(CHARGE))
     fim.Ledger.create(address, **LIMIT, renew=True)
     assert len(fim.Ledger(f"{address}.2").entries) == 1
+
+
+def test_who_waits_while_it_is_renewed_finds_the_ledger_that_followed(
+    ledger: fim.Ledger, address: str
+) -> None:
+    place, waits = TablePlace.of(address), "SELECT 1 FROM pg_locks WHERE NOT granted"
+    terms = replace(ledger.statement().terms, id=uuid4().hex)
+    with ThreadPoolExecutor() as threads:
+        with place.opened(writes=True) as book:
+            assert isinstance(book, _TableBook)
+            said = threads.submit(refused, lambda: ledger.charge(CHARGE))
+            while not book.query(waits):
+                time.sleep(0.05)
+            book.renew(place.beside(1), terms)
+        assert "another ledger than when it was opened; open it again" in said.result(PATIENCE)
 
 
 def test_a_file_moves_to_the_server_and_back(server: Server, name: str, tmp_path: Path) -> None:

@@ -308,9 +308,7 @@ def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
     from fim_private.output.ledgers import budget_in_words
 
     statement = fim.Ledger(path).statement()
-    charged = release.charged
-    places = {(entry.dataset, entry.number) for entry in statement.entries}
-    if charged is None or (charged.dataset, charged.entry) not in places:
+    if release.charged is None or not statement.has(release.charged):
         raise ParameterError(
             f"the release was not charged to {shown(statement.name)}; give the "
             f"{parameter('ledger')} that it was charged to, or leave it out"

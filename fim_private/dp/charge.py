@@ -211,7 +211,8 @@ class Charged:
     what is left.
 
     period: the period that it is left for; None for all. spent: the (ε, δ) of all releases so far,
-    at the δ of the ledger; None where an earlier version charged it.
+    at the δ of the ledger. id: that of the ledger. Both are None where an earlier version charged
+    it. (The hash of the entry would tell the time of day to who knows the one before.)
     """
 
     dataset: str
@@ -219,6 +220,7 @@ class Charged:
     left: Left
     period: str | None = None
     spent: PrivacyCost | None = None
+    id: str | None = None
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in the JSON of a release."""

@@ -261,7 +261,9 @@ class Ledger:
         last = entries[-1]
         left = after.at(last.reach).left
         period = None if last.reach is None else last.period
-        self.charged = Charged(last.dataset, last.number, left, period, after.together)
+        self.charged = Charged(
+            last.dataset, last.number, left, period, after.together, after.terms.id
+        )
         self._remember()
         return self.charged
 

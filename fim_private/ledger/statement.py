@@ -18,7 +18,7 @@ from fim_private.dp.accountant import (
     smallest_cost,
     times_fitting,
 )
-from fim_private.dp.charge import Left
+from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound, root_below
 from fim_private.dp.cost import (
     Exact,
@@ -161,6 +161,13 @@ class Statement(Tabular):
         """
         spent = most_spent(self.seen.spent, reach)
         return Balance(spent, self.terms.limits, self.form == CLOSED)
+
+    def has(self, charged: Charged) -> bool:
+        """Return whether this charge is one of the entries."""
+        if charged.id not in (None, self.terms.id):  # an earlier version did not say it
+            return False
+        places = {(entry.dataset, entry.number) for entry in self.entries}
+        return (charged.dataset, charged.entry) in places
 
     @property
     def together(self) -> PrivacyCost:

@@ -42,7 +42,8 @@ def test_from_create_to_refusal(folder: Path) -> None:
     second = told(run(folder, *COUNT, *CHARGED, "--format", "json"))
     left = {"epsilon": 1.0, "delta": 9e-6}
     said = {"dataset": "sales", "entry": 2, "left": left, "spent": {"epsilon": 2.0, "delta": 1e-5}}
-    assert json.loads(second)["ledger"] == said
+    id = fim.Ledger(folder / "sales.ledger").statement().terms.id
+    assert json.loads(second)["ledger"] == {**said, "id": id}
     error = refused(run(folder, *MINE, "--epsilon", "1.5", "--output", "release.json"), 3)
     assert "epsilon 1 and delta 9e-06 are left, and it takes epsilon 1.5 and delta 1e-06" in error
     assert error.endswith("ask with a smaller --epsilon\n")

@@ -790,7 +790,9 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     alone: dict[str, Any] = {"top": 1, "supports": False, "epsilon": 0.5, "delta": 1e-6}
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", **alone)
     together = ledger.statement().together
-    assert release.charged == Charged("sales", 1, ledger.left, spent=together)
+    assert release.charged == Charged(
+        "sales", 1, ledger.left, spent=together, id=ledger.statement().terms.id
+    )
     asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
     counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
     first, second = ledger.entries
@@ -799,8 +801,8 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     assert (second.command, second.cost) == ("count", counted.cost)
     assert second.parameters == {"itemsets": 2}
     assert ledger.left.epsilon == Fraction(9, 4)
-    charged = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
-    charged["spent"] = {"epsilon": 0.75, "delta": 1e-5}
+    charged: Any = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
+    charged |= {"spent": {"epsilon": 0.75, "delta": 1e-5}, "id": ledger.statement().terms.id}
     assert json.loads(counted.to_json())["ledger"] == charged
     line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())

@@ -95,6 +95,22 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
     assert "the release was not charged to" in refused.stderr
 
 
+def test_the_statement_of_a_release_takes_the_ledger_that_it_was_charged_to(tmp_path: Path) -> None:
+    """Not another with an entry of the same number, such as the one that followed it."""
+    saved, ledger = tmp_path / "r.json", tmp_path / "sales.ledger"
+    limit: Any = {"epsilon": 3, "delta": 1e-5, "dataset": "sales"}
+    asked: Any = {"epsilon": 1, "delta": 0, "dataset": "sales"}
+    for renew in (False, True):
+        made = fim.Ledger.create(ledger, **limit, renew=renew)
+        release = fim.count([["bread"]] * 9, [["bread"]], ledger=made, **asked)
+        if not renew:
+            release.save(saved)
+    assert run(REPOSITORY, "statement", saved, "--ledger", f"{ledger}.1").returncode == 0
+    refused = run(REPOSITORY, "statement", saved, "--ledger", ledger)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the release was not charged to" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("asked", "variant"),
     [

@@ -15,7 +15,7 @@ from uuid import uuid4
 from fim_private.dp.accountant import SUMS, both
 from fim_private.dp.charge import UNITS, Charge, Charged, Left, check_dataset
 from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_rho
-from fim_private.dp.neighbors import exact_neighbors
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import witness
@@ -114,10 +114,10 @@ class Ledger:
                 its like cut weeks instead.
             renew: Whether path may be a ledger. It begins anew with nothing spent. The old ledger
                 stays beside it, with .1 behind its name, and takes no more charges. Its dataset,
-                neighbors, unit and per apply where you leave them out. The new ledger then says
-                what the old one had spent: a user of both times is protected by both budgets
-                together. Where it promises something else, it only names the old one, and nothing
-                is added up.
+                neighbors, unit and per apply where you leave them out; per does not where you name
+                a unit. The new ledger then says what the old one had spent: a user of both times is
+                protected by both budgets together. Where it promises something else, it only names
+                the old one, and nothing is added up.
         """
         place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
@@ -140,6 +140,7 @@ class Ledger:
             ),
             PrivacyBudget.of(epsilon, delta, rho),
         )
+        _check_per(terms)
         if renew and place.exists():
             cls._renew(path, place, terms)
         else:
@@ -159,6 +160,7 @@ class Ledger:
             aside = next(beside for beside in map(place.beside, count(1)) if not beside.exists())
             per = before.terms.per if terms.privacy_unit is None else terms.per
             terms = replace(terms.filled_from(before.promise), per=per)
+            _check_per(terms)
             renewed = {"file": aside.label, "time": terms.created, "id": before.terms.id}
             if _promises_the_same(before, terms):
                 renewed |= _spent_until_now(before)
@@ -479,6 +481,15 @@ def _check_choices(
         )
     if dataset is not None:
         check_dataset(dataset)
+
+
+def _check_per(terms: Terms) -> None:
+    """Raise ParameterError for periods under a relation under which none can be released."""
+    if terms.per is not None and terms.neighbors == Neighbors.REPLACE_ONE:
+        raise ParameterError(
+            f"{parameter('per')} needs {parameter('neighbors')} add-remove: what replaces a "
+            f"basket can be of another period, and then two releases change"
+        )
 
 
 def _promises_the_same(before: Statement, terms: Terms) -> bool:

@@ -284,6 +284,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
         ({"composition": "zcdp", "delta": 0}, "composition zcdp needs a delta of at least 1e-299"),
         ({"composition": "any", "delta": 0}, "composition any needs a delta of at least 1e-299"),
         ({"neighbors": "all"}, "neighbors must be one of"),
+        ({"per": "month", "neighbors": "replace-one"}, "per needs neighbors add-remove"),
         ({"unit": "shop"}, "unit must be one of basket, user"),
         ({"dataset": ""}, "dataset must be the name"),
         ({"dataset": "a\nb"}, "dataset must be the name"),
@@ -702,14 +703,24 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
     assert renewed(path).entries == ()
 
 
+def test_a_renewal_for_periods_keeps_no_relation_that_has_none(path: Path) -> None:
+    fim.Ledger.create(path, epsilon=3, delta=1e-5, neighbors="replace-one")
+    with pytest.raises(ParameterError, match=r"^per needs neighbors add-remove"):
+        renewed(path, per="month")
+    fim.Ledger(path).charge(charge())
+    assert not path.with_name("sales.ledger.1").exists()
+    assert renewed(path, per="month", neighbors="add-remove").entries == ()
+
+
 PROMISE: Any = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}),
+        *({"dataset": "returns"}, {"per": "week"}),
         *({"unit": "user", "per": None}, {"unit": "basket", "per": None}),
+        {"unit": "user", "per": None, "neighbors": "replace-one"},
     ],
     ids=str,
 )

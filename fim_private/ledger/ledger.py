@@ -293,7 +293,10 @@ class Ledger:
         """Raise LedgerError if the same was asked before for the same period."""
         requests = [entry.request for entry in entries]
         for (record,) in book.of_periods({entry.period for entry in entries if entry.period}):
-            before = Entry.read(record)
+            try:
+                before = Entry.read(record)
+            except NO_RECORD:
+                raise self._damaged() from None
             if before.request in requests:
                 raise LedgerError(
                     f"{shown(self.name)} was charged for the same request and {before.period} "

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from patience import PATIENCE, Done, program, python
 from postgres_server import PASSWORD, Server, running_server
 
 import fim_private as fim
+from fim_private.dp.charge import Charge, Span
 from fim_private.ledger import postgresql
 from fim_private.ledger.postgresql import TablePlace, _TableBook
 
@@ -365,6 +367,22 @@ def test_who_waits_while_it_is_renewed_finds_the_ledger_that_followed(
                 time.sleep(0.05)
             book.renew(place.beside(1), terms)
         assert "another ledger than when it was opened; open it again" in said.result(PATIENCE)
+
+
+def test_the_period_of_an_entry_is_found_whatever_its_condition_is(address: str) -> None:
+    """Also one that is no text in UTF-8, as a command line may have, or looks like a period."""
+    ledger = fim.Ledger.create(address, **LIMIT)
+
+    def of_week(week: int, where: str) -> Charge:
+        span = Span("day", period=f"2026-W{week}")
+        return replace(CHARGE, neighbors="add-remove", parameters={"where": where}, span=span)
+
+    conditions = ("item <> '\udcff'", '"period":"2026-W46","time":', "item <> '\0'")
+    asked = [*(of_week(45, where) for where in conditions), of_week(46, "item <> ''")]
+    for request in asked:
+        ledger.charge(request)
+    for request in asked:
+        assert "charged for the same request" in refused(partial(ledger.charge, request))
 
 
 def test_a_file_moves_to_the_server_and_back(server: Server, name: str, tmp_path: Path) -> None:

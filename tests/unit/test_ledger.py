@@ -1183,6 +1183,15 @@ def test_once_delta_is_spent_it_says_what_is_left_without_delta(path: Path) -> N
     ledger.charge(charge(0.4, 0, rho=0.142, normal=True))
 
 
+def test_an_entry_between_them_that_is_damaged_is_no_entry_of_a_period(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=30, delta=1e-5)
+    for number in range(3):
+        ledger.charge(of_day(16, 0.001 + number / 1000))
+    edited(path, "UPDATE entries SET record = replace(record, 'rho', 'roh') WHERE number = 2")
+    with pytest.raises(fim.LedgerError, match="was edited or is damaged: its entries do not"):
+        ledger.charge(of_day(16, 0.01))
+
+
 def of_day(day: int | None, rho: float, *, normal: bool = True) -> Charge:
     """Return a charge of ε = 1 for the baskets of a day in November, or of all days."""
     span = Span("day", period=None if day is None else f"2026-11-{day:02}")

@@ -502,7 +502,7 @@ def statement(release_file: _ReleaseFile, **typed: Any) -> None:
     ledger = typed["ledger"]
     with writing.destination(typed["output"], [release_file, ledger]) as write:
         release = fim.load(release_file)
-        facts = facts_of(release, writing.budget_of(ledger, release))
+        facts = facts_of(release, writing.budget_of(ledger, release, verify=True))
         if typed["format"] == StatementFormat.YAML:
             write.document(as_yaml(registry_entry(release, facts)))
         else:

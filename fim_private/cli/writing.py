@@ -298,16 +298,17 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
     return ledger
 
 
-def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
+def budget_of(path: str | None, release: AnyRelease, *, verify: bool = False) -> tuple[str, ...]:
     """Return what a ledger says now of all its releases, in sentences; none without a ledger.
 
-    Raises ParameterError if it has no entry of this release.
+    verify: whether all its entries are verified. Raises ParameterError if it has no entry of this
+    release.
     """
     if path is None:
         return ()
     from fim_private.output.ledgers import budget_in_words
 
-    statement = fim.Ledger(path).statement()
+    statement = fim.Ledger(path).statement(verify=verify)
     if release.charged is None or not statement.has(release.charged):
         raise ParameterError(
             f"the release was not charged to {shown(statement.name)}; give the "

@@ -263,11 +263,11 @@ class Ledger:
         last = entries[-1]
         left = after.at(last.reach).left
         period = None if last.reach is None else last.period
-        self.charged = Charged(
-            last.dataset, last.number, left, period, after.together, after.terms.id
-        )
+        spent, id = after.together, after.terms.id
+        charged = Charged(last.dataset, last.number, left, period, spent, id)
+        self.charged = charged
         self._remember()
-        return self.charged
+        return charged  # another thread may have charged it meanwhile
 
     def _after(self, charges: Sequence[Charge], book: Book) -> tuple[Statement, list[Entry]]:
         """Return what the ledger adds up to with some charges, and these as entries; LedgerError
@@ -301,7 +301,7 @@ class Ledger:
                 raise LedgerError(
                     f"{shown(self.name)} was charged for the same request and {before.period} "
                     f"before: entry {before.number:,} of {before.time[:10]}; use that release, or "
-                    f"spend again with {parameter('again')}"
+                    f"spend again with {parameter('again')}, as for another list of the same length"
                 )
 
     def _opened(self, *, writes: bool = False) -> AbstractContextManager[Book]:

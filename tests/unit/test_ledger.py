@@ -1249,6 +1249,8 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
         with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1"):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
+    with pytest.raises(fim.LedgerError, match=r"again, as for another list of the same length$"):
+        fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
     assert len(fim.Ledger(path).statement().entries) == 4
 

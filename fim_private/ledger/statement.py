@@ -172,7 +172,17 @@ class Statement(Tabular):
     @property
     def together(self) -> PrivacyCost:
         """The (ε, δ) that all releases so far spend of any one unit, at the δ of the terms."""
-        return smallest_cost(self.at().spent, self.terms.delta)
+        return self.spent_at()
+
+    def spent_at(self, reach: Reach | None = None) -> PrivacyCost:
+        """Return the (ε, δ) spent of any one of the units that this reaches; None: of any unit.
+
+        It is the limit at most, which holds for each of them: the most ε may have been spent on one
+        day, and the most ρ on another.
+        """
+        limit = PrivacyCost(self.terms.epsilon, self.terms.delta)
+        spent = smallest_cost(self.at(reach).spent, self.terms.delta)
+        return min(spent, limit, key=lambda cost: cost.epsilon)
 
     @property
     def spent_of_user(self) -> PrivacyCost:

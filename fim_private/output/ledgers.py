@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from fim_private.display import printable
-from fim_private.dp.accountant import Sums, smallest_cost
+from fim_private.dp.accountant import Sums
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
@@ -83,7 +83,7 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
-            f"ε {least_in_words(smallest_cost(balance.spent, statement.terms.delta).epsilon)}",
+            f"ε {least_in_words(statement.spent_at(reach).epsilon)}",
             f"{bar} {percent} %",
             _left(composition, balance.room),
             f"{statement.more_like_last(reach) or 0:,}",

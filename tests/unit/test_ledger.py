@@ -1204,6 +1204,19 @@ def test_what_is_spent_on_a_period_is_rounded_up(path: Path) -> None:
     assert " 1 % " in render_statement(ledger.statement(), Screen())
 
 
+def test_what_is_spent_is_never_more_than_the_limit(path: Path) -> None:
+    """On one day basic composition alone holds, and on the other Gaussian composition alone."""
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    ledger.charge(of_day(1, 4, normal=False))
+    for rho in (0.050, 0.051, 0.052, 0.053):
+        ledger.charge(of_day(2, rho))
+    statement = ledger.statement()
+    assert statement.together == PrivacyCost(3, 1e-5)
+    costs = [statement.spent_at(reach).epsilon for _, _, reach in statement.periods]
+    assert costs[0] == 1
+    assert 2 < costs[1] < 3
+
+
 def test_one_composition_has_to_hold_for_all_that_another_like_the_last_reaches(path: Path) -> None:
     """On one day zCDP is nearly spent, and on the other Gaussian composition has ended."""
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)

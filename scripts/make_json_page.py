@@ -62,9 +62,10 @@ and `consequents` of a rule. It is null if nothing came out. There are no itemse
 - `together`, the `epsilon` that all releases spend on one unit, at the `delta` of the ledger. `of_user`, with `per`: what
   is spent on a user who buys in all periods; otherwise null.
 - `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`, the
-  number of releases like the last entry that still fit. `more_like_last` beside `periods` is the least of these, and null
-  without entries.
-- `per`, such as `month`, if the ledger protects what a user buys in one month; otherwise null. `renewed`: `file`, `id`
+  number of releases like the last entry that still fit. `more_like_last` beside `periods` is the least of these, and of
+  what fits where the last entry was; null without entries.
+- `per`, such as `month`, if the ledger protects what a user buys in one month; otherwise null. `whole_weeks` is true where each
+  week belongs to the month of its Thursday. `renewed`: `file`, `id`
   and `time` of the ledger before this one, and its exact sums if it promised the same; otherwise null. If there were several
   of the same promise, the sums are of all of them, and `ledgers` has their number as text.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same costs

@@ -100,15 +100,18 @@ def run() -> int:
             prog_name="fim-private", standalone_mode=False, obj=state
         )
     except FimPrivateError as error:
-        charges = [f"the charge stands: {left}" for left in writing.left()]
-        message = "; ".join([error.spelled(spell), *charges])
+        message = "; ".join([error.spelled(spell), *writing.charges_that_stand()])
         if isinstance(error, LedgerError) and not isinstance(error, NoLedgerError):
             code = LEDGER_REFUSES
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on
         return 1
     except typer.Abort:
+        writing.tell_interrupted()
         return INTERRUPTED
+    except SystemExit:  # of a signal, such as SIGTERM
+        writing.tell_interrupted()
+        raise
     except Exception as error:
         # The parser's own exceptions, whose classes differ between typer's versions.
         format_message = getattr(error, "format_message", None)
@@ -120,6 +123,8 @@ def run() -> int:
             message += parsing.origin(state, option.name)
     else:
         writing.tell_written()
+        if code == INTERRUPTED:
+            writing.tell_interrupted()
         return code if isinstance(code, int) else 0
     typer.echo(f"Error: {message}", err=True)
     return code
@@ -497,7 +502,7 @@ def statement(release_file: _ReleaseFile, **typed: Any) -> None:
     ledger = typed["ledger"]
     with writing.destination(typed["output"], [release_file, ledger]) as write:
         release = fim.load(release_file)
-        facts = facts_of(release, writing.budget_of(ledger, release))
+        facts = facts_of(release, writing.budget_of(ledger, release, verify=True))
         if typed["format"] == StatementFormat.YAML:
             write.document(as_yaml(registry_entry(release, facts)))
         else:
@@ -583,7 +588,9 @@ def budget_export(
     with writing.destination(None) as write:
         ledger = fim.Ledger(path)
         ledger.export(file)
-        line = f"Exported {printable(ledger.name)} to {printable(file)}, which takes no charges."
+        # An address may hold a password: a ledger's name does not.
+        copy = printable(fim.Ledger(file).name)
+        line = f"Exported {printable(ledger.name)} to {copy}, which takes no charges."
         write.send(writing.screen_for(None).render([line]))
 
 

@@ -24,7 +24,14 @@ import typer
 
 import fim_private as fim
 from fim_private.display import as_json, printable
-from fim_private.errors import LedgerError, OutputError, ParameterError, PrivacyWarning, parameter
+from fim_private.errors import (
+    LedgerError,
+    OutputError,
+    ParameterError,
+    PrivacyWarning,
+    parameter,
+    shown,
+)
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import FORM_OF_ENDING, Intervals, ReleaseFormat
 from fim_private.whole_files import staged
@@ -291,22 +298,21 @@ def ledger_of(options: OptionValues) -> fim.Ledger | None:
     return ledger
 
 
-def budget_of(path: str | None, release: AnyRelease) -> tuple[str, ...]:
+def budget_of(path: str | None, release: AnyRelease, *, verify: bool = False) -> tuple[str, ...]:
     """Return what a ledger says now of all its releases, in sentences; none without a ledger.
 
-    Raises ParameterError if it has no entry of this release.
+    verify: whether all its entries are verified. Raises ParameterError if it has no entry of this
+    release.
     """
     if path is None:
         return ()
     from fim_private.output.ledgers import budget_in_words
 
-    statement = fim.Ledger(path).statement()
-    charged = release.charged
-    places = {(entry.dataset, entry.number) for entry in statement.entries}
-    if charged is None or (charged.dataset, charged.entry) not in places:
+    statement = fim.Ledger(path).statement(verify=verify)
+    if release.charged is None or not statement.has(release.charged):
         raise ParameterError(
-            f"the release was not charged to {path!r}; give the {parameter('ledger')} that it was "
-            f"charged to, or leave it out"
+            f"the release was not charged to {shown(statement.name)}; give the "
+            f"{parameter('ledger')} that it was charged to, or leave it out"
         )
     return budget_in_words(statement)
 
@@ -318,6 +324,18 @@ def left() -> Iterator[str]:
             from fim_private.release.words import left_briefly
 
             yield f"{left_briefly(ledger.charged.left)} left in {printable(ledger.name)}"
+
+
+def charges_that_stand() -> list[str]:
+    """Return in words that each ledger was charged, for a command that ends before its output."""
+    return [f"the charge stands: {words}" for words in left()]
+
+
+def tell_interrupted() -> None:
+    """Say in one line that the charge of a command that a signal ends stands; nothing without."""
+    charges = charges_that_stand()
+    if charges:
+        typer.echo("; ".join(["Interrupted", *charges]), err=True)
 
 
 def tell_written() -> None:

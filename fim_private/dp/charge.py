@@ -33,6 +33,7 @@ from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.periods import Period, first_day, in_words, is_of_weeks, most_a_year
 
 UNITS = ("basket", "user")
+_LONGEST_NAME = 200
 # A parameter from there on is written in four digits.
 _LONG = 10**18
 
@@ -210,7 +211,8 @@ class Charged:
     what is left.
 
     period: the period that it is left for; None for all. spent: the (ε, δ) of all releases so far,
-    at the δ of the ledger; None where an earlier version charged it.
+    at the δ of the ledger. id: that of the ledger. Both are None where an earlier version charged
+    it. (The hash of the entry would tell the time of day to who knows the one before.)
     """
 
     dataset: str
@@ -218,6 +220,7 @@ class Charged:
     left: Left
     period: str | None = None
     spent: PrivacyCost | None = None
+    id: str | None = None
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in the JSON of a release."""
@@ -238,6 +241,16 @@ class Account(Protocol):
 
     def charge(self, *charges: Charge) -> Charged:
         """Write charges to the disk, all or none; raise LedgerError if they are refused."""
+
+
+def check_dataset(dataset: object) -> None:
+    """Raise ParameterError unless a ledger can show this as the name of its data."""
+    is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
+    if not is_line or len(str(dataset)) > _LONGEST_NAME:
+        raise ParameterError(
+            f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
+            f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
+        )
 
 
 def account_of(ledger: Account | None, dataset: str | None, *, private: bool) -> Account | None:
@@ -261,6 +274,7 @@ def account_of(ledger: Account | None, dataset: str | None, *, private: bool) ->
             f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the same "
             "for all files about the same people"
         )
+    check_dataset(dataset)
     if not private:
         raise ParameterError(
             f"{parameter('seed')} and {parameter('ledger')} contradict each other: with a seed "

@@ -41,6 +41,8 @@ _SCHEMA = [("table", table.split()[2], table) for table in _TABLES]
 # A connection may take so many steps of SQLite, and one more for each byte of the file: many times
 # what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
+# Behind the name of a file: SQLite's logs, which it reads into the file when it opens it.
+_LOGS = ("-wal", "-journal")
 # SQLite's codes of errors, without their details: the lowest byte.
 _CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
 _DAMAGED = "it is damaged, or no ledger; put back the newest whole copy"
@@ -174,10 +176,24 @@ def _taken(path: Path) -> Iterator[None]:
     with _explained(path, "create"):
         _claim(path)
         try:
+            _check_logs(path)
             yield
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+
+
+def _check_logs(path: Path) -> None:
+    """Raise LedgerError for a log of another file of that name: SQLite would read it into the new
+    one.
+    """
+    for ending in _LOGS:
+        log = path.with_name(f"{path.name}{ending}")
+        if log.exists() and log.stat().st_size:
+            raise NoLedgerError(
+                f"cannot create the ledger {shown(str(path))}: {shown(log.name)} beside it was left"
+                " by another file of that name, which is gone; delete it, or choose another name"
+            )
 
 
 def _claim(path: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Self
 from uuid import uuid4
 
 from fim_private.dp.accountant import SUMS, both
-from fim_private.dp.charge import UNITS, Charge, Charged, Left
+from fim_private.dp.charge import UNITS, Charge, Charged, Left, check_dataset
 from fim_private.dp.composition import PrivacyBudget, gdp_mu, zcdp_rho
-from fim_private.dp.neighbors import exact_neighbors
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import witness
@@ -37,7 +37,6 @@ from fim_private.periods import KINDS_OF_PROMISE
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
-_LONGEST_NAME = 200
 FilePath = str | os.PathLike[str]
 # A tenth of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
@@ -115,10 +114,10 @@ class Ledger:
                 its like cut weeks instead.
             renew: Whether path may be a ledger. It begins anew with nothing spent. The old ledger
                 stays beside it, with .1 behind its name, and takes no more charges. Its dataset,
-                neighbors, unit and per apply where you leave them out. The new ledger then says
-                what the old one had spent: a user of both times is protected by both budgets
-                together. Where it promises something else, it only names the old one, and nothing
-                is added up.
+                neighbors, unit and per apply where you leave them out; per does not where you name
+                a unit. The new ledger then says what the old one had spent: a user of both times is
+                protected by both budgets together. Where it promises something else, it only names
+                the old one, and nothing is added up.
         """
         place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
@@ -141,6 +140,7 @@ class Ledger:
             ),
             PrivacyBudget.of(epsilon, delta, rho),
         )
+        _check_per(terms)
         if renew and place.exists():
             cls._renew(path, place, terms)
         else:
@@ -160,6 +160,7 @@ class Ledger:
             aside = next(beside for beside in map(place.beside, count(1)) if not beside.exists())
             per = before.terms.per if terms.privacy_unit is None else terms.per
             terms = replace(terms.filled_from(before.promise), per=per)
+            _check_per(terms)
             renewed = {"file": aside.label, "time": terms.created, "id": before.terms.id}
             if _promises_the_same(before, terms):
                 renewed |= _spent_until_now(before)
@@ -189,12 +190,13 @@ class Ledger:
     def export(self, file: FilePath) -> None:
         """Copy the ledger as it is now to a new file, which can be shown, and takes no charges.
 
-        Raises LedgerError, also if the file exists.
+        A ledger that was renewed stays closed: its copy is never imported. Raises LedgerError, also
+        if the file exists.
         """
         place = _place(file)
         with place.created() as copy, self._opened() as book:
             self._verify_and_note(book, verify=True)
-            copy.copy(book, EXPORTED)
+            copy.copy(book, CLOSED if book.form == CLOSED else EXPORTED)
 
     def close(self) -> None:
         """Refuse everything from now on."""
@@ -258,12 +260,14 @@ class Ledger:
             after, entries = self._after(charges, book)
             book.append([(entry.number, entry.record(), entry.hash) for entry in entries])
         self._known = after
-        self._remember()
         last = entries[-1]
         left = after.at(last.reach).left
         period = None if last.reach is None else last.period
-        self.charged = Charged(last.dataset, last.number, left, period, after.together)
-        return self.charged
+        spent, id = after.together, after.terms.id
+        charged = Charged(last.dataset, last.number, left, period, spent, id)
+        self.charged = charged
+        self._remember()
+        return charged  # another thread may have charged it meanwhile
 
     def _after(self, charges: Sequence[Charge], book: Book) -> tuple[Statement, list[Entry]]:
         """Return what the ledger adds up to with some charges, and these as entries; LedgerError
@@ -289,12 +293,15 @@ class Ledger:
         """Raise LedgerError if the same was asked before for the same period."""
         requests = [entry.request for entry in entries]
         for (record,) in book.of_periods({entry.period for entry in entries if entry.period}):
-            before = Entry.read(record)
+            try:
+                before = Entry.read(record)
+            except NO_RECORD:
+                raise self._damaged() from None
             if before.request in requests:
                 raise LedgerError(
                     f"{shown(self.name)} was charged for the same request and {before.period} "
                     f"before: entry {before.number:,} of {before.time[:10]}; use that release, or "
-                    f"spend again with {parameter('again')}"
+                    f"spend again with {parameter('again')}, as for another list of the same length"
                 )
 
     def _opened(self, *, writes: bool = False) -> AbstractContextManager[Book]:
@@ -475,11 +482,16 @@ def _check_choices(
         raise ParameterError(
             f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
         )
-    is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
-    if dataset is not None and not (is_line and len(str(dataset)) <= _LONGEST_NAME):
+    if dataset is not None:
+        check_dataset(dataset)
+
+
+def _check_per(terms: Terms) -> None:
+    """Raise ParameterError for periods under a relation under which none can be released."""
+    if terms.per is not None and terms.neighbors == Neighbors.REPLACE_ONE:
         raise ParameterError(
-            f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
-            f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
+            f"{parameter('per')} needs {parameter('neighbors')} add-remove: what replaces a "
+            f"basket can be of another period, and then two releases change"
         )
 
 

@@ -18,7 +18,7 @@ from fim_private.dp.accountant import (
     smallest_cost,
     times_fitting,
 )
-from fim_private.dp.charge import Left
+from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound, root_below
 from fim_private.dp.cost import (
     Exact,
@@ -85,11 +85,20 @@ class Balance:
 
     @property
     def roomiest(self) -> tuple[Composition, Fraction]:
-        """The composition of whose limit the largest share is left, and that share."""
-        shares = dict.fromkeys(self.limits, _NOTHING)
+        """The composition of whose limit the largest share is left, and that share.
+
+        One that has ended comes last. Where as large a share is left of two, as none is once δ is
+        spent, the one with more ε or ρ left comes first.
+        """
+        shares: dict[Composition, tuple[Fraction, Fraction]] = {}
         for composition, left in self.room.items():
-            shares[composition] = times_fitting(left, self.limits[composition])
-        return max(shares.items(), key=lambda share: share[1])
+            limit = self.limits[composition]
+            loss = next(iter(limit))  # ε or ρ
+            shares[composition] = times_fitting(left, limit), left[loss] / limit[loss]
+        if not shares:
+            return next(iter(self.limits)), _NOTHING
+        composition = max(shares, key=lambda name: shares[name])
+        return composition, shares[composition][0]
 
     @property
     def left(self) -> Left:
@@ -153,10 +162,27 @@ class Statement(Tabular):
         spent = most_spent(self.seen.spent, reach)
         return Balance(spent, self.terms.limits, self.form == CLOSED)
 
+    def has(self, charged: Charged) -> bool:
+        """Return whether this charge is one of the entries."""
+        if charged.id not in (None, self.terms.id):  # an earlier version did not say it
+            return False
+        places = {(entry.dataset, entry.number) for entry in self.entries}
+        return (charged.dataset, charged.entry) in places
+
     @property
     def together(self) -> PrivacyCost:
         """The (ε, δ) that all releases so far spend of any one unit, at the δ of the terms."""
-        return smallest_cost(self.at().spent, self.terms.delta)
+        return self.spent_at()
+
+    def spent_at(self, reach: Reach | None = None) -> PrivacyCost:
+        """Return the (ε, δ) spent of any one of the units that this reaches; None: of any unit.
+
+        It is the limit at most, which holds for each of them: the most ε may have been spent on one
+        day, and the most ρ on another.
+        """
+        limit = PrivacyCost(self.terms.epsilon, self.terms.delta)
+        spent = smallest_cost(self.at(reach).spent, self.terms.delta)
+        return min(spent, limit, key=lambda cost: cost.epsilon)
 
     @property
     def spent_of_user(self) -> PrivacyCost:
@@ -203,10 +229,11 @@ class Statement(Tabular):
         """
         if not self.entries:
             return None
-        reaches: list[Reach | None] = [at]
-        if at is None and self.periods:
-            reaches = [reach for _, _, reach in self.periods]
         last = self.entries[-1].sums
+        reaches: list[Reach | None] = [at]
+        if at is None:
+            # One composition has to hold for all that another like the last reaches.
+            reaches = [self.entries[-1].reach, *(reach for _, _, reach in self.periods)]
         return min(
             int(max(self.at(reach).times_left(last).values(), default=0)) for reach in reaches
         )
@@ -339,10 +366,13 @@ class Statement(Tabular):
                 f"{loss} {most_in_words(left[loss])} and delta {most_in_words(left[delta])} are "
                 "left"
             )
-            too_large = "delta"
             if cost[loss] > left[loss]:
                 too_large = "epsilon" if charge.parameters.get("rho") is None else "rho"
-            advice = f"ask with a smaller {parameter(too_large)}"
+                advice = f"ask with a smaller {parameter(too_large)}"
+            elif left[delta]:
+                advice = f"ask with a smaller {parameter('delta')}"
+            else:
+                advice = "ask for what takes no delta, as with a public list of items"
         raise LedgerError(
             f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {loss} "
             f"{least_in_words(cost[loss])} and delta {least_in_words(cost[delta])}; {advice}"

@@ -1,10 +1,11 @@
 """Ledgers as text for a screen: the entries, their sums, and how much remains."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from fim_private.display import printable
-from fim_private.dp.accountant import Sums, smallest_cost
+from fim_private.dp.accountant import Sums
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
@@ -78,11 +79,12 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     for name, reach in statement.stretches:
         balance = statement.at(reach)
         composition, share = balance.roomiest
+        percent = math.ceil(100 * (1 - share))
         bar = "█" * round(_BAR * (1 - share)) + "░" * round(_BAR * share)
         yield (
             name,
-            f"ε {least_in_words(smallest_cost(balance.spent, statement.terms.delta).epsilon)}",
-            f"{bar} {100 - 100 * float(share):.0f} %",
+            f"ε {least_in_words(statement.spent_at(reach).epsilon)}",
+            f"{bar} {percent} %",
             _left(composition, balance.room),
             f"{statement.more_like_last(reach) or 0:,}",
         )

@@ -215,7 +215,7 @@ def _check_itemset(itemset: Itemset, values: JsonObject, *, with_size: bool) -> 
             raise _FieldError("support", 'must be null, because there is no "noise"')
         return
     needed = ["support", "interval"]
-    if "units_interval" in values:
+    if "units_interval" in values and values["units"]:  # of no units there are no shares
         needed.append("share_interval")
         if itemset.exact_interval is not None:
             needed.append("exact_share_interval")

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from commands import refused, run, told
 
 import fim_private as fim
+from fim_private.counting.source import LocalSource
 
 BASKETS = "".join(["39 48\n"] * 600 + ["39 41\n"] * 60)
 
@@ -40,7 +42,8 @@ def test_from_create_to_refusal(folder: Path) -> None:
     second = told(run(folder, *COUNT, *CHARGED, "--format", "json"))
     left = {"epsilon": 1.0, "delta": 9e-6}
     said = {"dataset": "sales", "entry": 2, "left": left, "spent": {"epsilon": 2.0, "delta": 1e-5}}
-    assert json.loads(second)["ledger"] == said
+    id = fim.Ledger(folder / "sales.ledger").statement().terms.id
+    assert json.loads(second)["ledger"] == {**said, "id": id}
     error = refused(run(folder, *MINE, "--epsilon", "1.5", "--output", "release.json"), 3)
     assert "epsilon 1 and delta 9e-06 are left, and it takes epsilon 1.5 and delta 1e-06" in error
     assert error.endswith("ask with a smaller --epsilon\n")
@@ -103,6 +106,25 @@ def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
     assert error.endswith("; the charge stands: ε 2 left in sales.ledger\n")
     assert "the charge stands" not in refused(run(folder, *MINE, "--epsilon", "5"), 3)
     assert not (folder / "r.json").exists()
+
+
+def test_who_interrupts_it_after_the_charge_is_told_that_it_stands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By Ctrl-C, and by a signal that ends a job."""
+    create(folder)
+
+    def interrupted(number: BaseException) -> Callable[..., None]:
+        def ends(*_: object, **__: object) -> None:
+            raise number
+
+        return ends
+
+    for ending, code, left in ((KeyboardInterrupt(), 130, "2"), (SystemExit(143), 143, "1")):
+        monkeypatch.setattr(LocalSource, "items", interrupted(ending))
+        done = run(folder, *MINE)
+        line = f"Interrupted; the charge stands: ε {left} left in sales.ledger\n"
+        assert (done.stderr, done.returncode) == (line, code)
 
 
 def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:

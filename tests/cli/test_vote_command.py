@@ -54,7 +54,9 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     assert found["answer"] == {"antecedents": ["milk"], "consequents": ["tea"]}
     left = {"epsilon": 0.0, "delta": 9e-06}
     spent = {"epsilon": 1.0, "delta": 1e-5}
-    assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": left, "spent": spent}
+    id = fim.Ledger(folder / "shop.ledger").statement().terms.id
+    said = {"dataset": "shop", "entry": 1, "left": left, "spent": spent, "id": id}
+    assert found["ledger"] == said
 
 
 OF_ANOTHER_RELEASE = [

@@ -5,9 +5,14 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +23,7 @@ from patience import PATIENCE, Done, program, python
 from postgres_server import PASSWORD, Server, running_server
 
 import fim_private as fim
+from fim_private.dp.charge import Charge, Span
 from fim_private.ledger import postgresql
 from fim_private.ledger.postgresql import TablePlace, _TableBook
 
@@ -80,7 +86,10 @@ def test_every_command_charges_it_and_shows_no_password(
     server: Server, name: str, tmp_path: Path
 ) -> None:
     address = f"postgresql://owner:tell%40no%2Fone%3F@127.0.0.1:{server.port}/shop#{name}"
+    server.run("create database elsewhere")
+    elsewhere = address.partition("#")[0].replace("/shop", "/elsewhere")
     baskets, pairs, out = (tmp_path / file for file in ("baskets.csv", "pairs.csv", "out.json"))
+    uncharged = tmp_path / "uncharged.json"
     baskets.write_text("\n".join(map(",".join, BASKETS)), encoding="utf-8")
     pairs.write_text("bread,butter\n", encoding="utf-8")
     spent = ("--ledger", address, "--dataset", "sales", "--epsilon", 1)
@@ -93,10 +102,13 @@ def test_every_command_charges_it_and_shows_no_password(
             ("count", baskets, "--itemsets", pairs, *spent),
             ("mine", baskets, *spent),
             ("budget", "show", address, "--verify"),
+            ("budget", "export", address, f"{elsewhere}#{name}"),
+            ("count", baskets, "--itemsets", pairs, "--output", uncharged),
+            ("statement", uncharged, "--ledger", address),
             ("budget", "show", address.replace(f":{server.port}", ":1")),
         )
     ]
-    assert [each.returncode for each in done] == [2, 0, 0, 0, 3, 0, 3]
+    assert [each.returncode for each in done] == [2, 0, 0, 0, 3, 0, 0, 0, 2, 3]
     shown = f"postgresql://owner:***@127.0.0.1:{server.port}/shop#{name}"
     assert done[2].stderr.rstrip().endswith(f"left in {shown}")
     assert [command in done[5].stdout for command in ("mine", "count")] == [True, True]
@@ -340,6 +352,37 @@ def test_it_is_renewed_under_its_name(ledger: fim.Ledger, address: str) -> None:
     assert "another ledger than when it was opened" in refused(lambda: ledger.charge(CHARGE))
     fim.Ledger.create(address, **LIMIT, renew=True)
     assert len(fim.Ledger(f"{address}.2").entries) == 1
+
+
+def test_who_waits_while_it_is_renewed_finds_the_ledger_that_followed(
+    ledger: fim.Ledger, address: str
+) -> None:
+    place, waits = TablePlace.of(address), "SELECT 1 FROM pg_locks WHERE NOT granted"
+    terms = replace(ledger.statement().terms, id=uuid4().hex)
+    with ThreadPoolExecutor() as threads:
+        with place.opened(writes=True) as book:
+            assert isinstance(book, _TableBook)
+            said = threads.submit(refused, lambda: ledger.charge(CHARGE))
+            while not book.query(waits):
+                time.sleep(0.05)
+            book.renew(place.beside(1), terms)
+        assert "another ledger than when it was opened; open it again" in said.result(PATIENCE)
+
+
+def test_the_period_of_an_entry_is_found_whatever_its_condition_is(address: str) -> None:
+    """Also one that is no text in UTF-8, as a command line may have, or looks like a period."""
+    ledger = fim.Ledger.create(address, **LIMIT)
+
+    def of_week(week: int, where: str) -> Charge:
+        span = Span("day", period=f"2026-W{week}")
+        return replace(CHARGE, neighbors="add-remove", parameters={"where": where}, span=span)
+
+    conditions = ("item <> '\udcff'", '"period":"2026-W46","time":', "item <> '\0'")
+    asked = [*(of_week(45, where) for where in conditions), of_week(46, "item <> ''")]
+    for request in asked:
+        ledger.charge(request)
+    for request in asked:
+        assert "charged for the same request" in refused(partial(ledger.charge, request))
 
 
 def test_a_file_moves_to_the_server_and_back(server: Server, name: str, tmp_path: Path) -> None:

@@ -284,6 +284,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
         ({"composition": "zcdp", "delta": 0}, "composition zcdp needs a delta of at least 1e-299"),
         ({"composition": "any", "delta": 0}, "composition any needs a delta of at least 1e-299"),
         ({"neighbors": "all"}, "neighbors must be one of"),
+        ({"per": "month", "neighbors": "replace-one"}, "per needs neighbors add-remove"),
         ({"unit": "shop"}, "unit must be one of basket, user"),
         ({"dataset": ""}, "dataset must be the name"),
         ({"dataset": "a\nb"}, "dataset must be the name"),
@@ -321,6 +322,22 @@ def test_creating_leaves_one_file_or_none_and_replaces_none(
     with pytest.raises(fim.LedgerError):
         fim.Ledger.create(path.with_name("other"), epsilon=1, delta=0)
     assert [file.name for file in path.parent.iterdir()] == ["sales.ledger"]
+
+
+def test_a_log_that_a_deleted_ledger_left_is_never_read_into_a_new_one(
+    ledger: fim.Ledger, path: Path
+) -> None:
+    with opened(path):
+        ledger.charge(charge(1))
+        log = path.with_name("sales.ledger-wal")
+        kept = log.read_bytes()
+    path.unlink()
+    log.write_bytes(kept)  # as a process that was killed leaves it
+    with pytest.raises(fim.LedgerError, match=r"'sales.ledger-wal' beside it was left by another"):
+        fim.Ledger.create(path, epsilon=1, delta=0)
+    assert not path.exists()
+    log.unlink()
+    assert fim.Ledger.create(path, epsilon=1, delta=0).entries == ()
 
 
 def test_a_closed_ledger_refuses(path: Path) -> None:
@@ -686,14 +703,24 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
     assert renewed(path).entries == ()
 
 
+def test_a_renewal_for_periods_keeps_no_relation_that_has_none(path: Path) -> None:
+    fim.Ledger.create(path, epsilon=3, delta=1e-5, neighbors="replace-one")
+    with pytest.raises(ParameterError, match=r"^per needs neighbors add-remove"):
+        renewed(path, per="month")
+    fim.Ledger(path).charge(charge())
+    assert not path.with_name("sales.ledger.1").exists()
+    assert renewed(path, per="month", neighbors="add-remove").entries == ()
+
+
 PROMISE: Any = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}),
+        *({"dataset": "returns"}, {"per": "week"}),
         *({"unit": "user", "per": None}, {"unit": "basket", "per": None}),
+        {"unit": "user", "per": None, "neighbors": "replace-one"},
     ],
     ids=str,
 )
@@ -774,7 +801,9 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     alone: dict[str, Any] = {"top": 1, "supports": False, "epsilon": 0.5, "delta": 1e-6}
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", **alone)
     together = ledger.statement().together
-    assert release.charged == Charged("sales", 1, ledger.left, spent=together)
+    assert release.charged == Charged(
+        "sales", 1, ledger.left, spent=together, id=ledger.statement().terms.id
+    )
     asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
     counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
     first, second = ledger.entries
@@ -783,8 +812,8 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     assert (second.command, second.cost) == ("count", counted.cost)
     assert second.parameters == {"itemsets": 2}
     assert ledger.left.epsilon == Fraction(9, 4)
-    charged = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
-    charged["spent"] = {"epsilon": 0.75, "delta": 1e-5}
+    charged: Any = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
+    charged |= {"spent": {"epsilon": 0.75, "delta": 1e-5}, "id": ledger.statement().terms.id}
     assert json.loads(counted.to_json())["ledger"] == charged
     line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())
@@ -851,6 +880,10 @@ def test_what_is_refused_is_refused_before_the_data_is_read(path: Path) -> None:
     [
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
+        *(
+            ({"dataset": wrong}, "dataset must be the name that you give to the data, a text")
+            for wrong in (5, b"sales", ["sales"], " ", "two\nlines", "x" * 201)
+        ),
         ({"ledger": None}, "dataset goes with ledger"),
         ({"ledger": "sales.ledger"}, "ledger must be a fim.Ledger, such as"),
         ({"user": "customer"}, "user"),  # lists have no columns
@@ -1139,6 +1172,62 @@ def test_a_composition_that_was_exceeded_holds_no_more(path: Path) -> None:
     )
 
 
+def test_once_delta_is_spent_it_says_what_is_left_without_delta(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    asked = charge(0.4, 5e-7, rho=0.01, normal=True)
+    for _ in range(8):
+        ledger.charge(asked)
+    assert "Left: ρ = 0.142, δ = 0." in repr(ledger)
+    with pytest.raises(fim.LedgerError, match="ask for what takes no delta, as with a public list"):
+        ledger.charge(asked)
+    ledger.charge(charge(0.4, 0, rho=0.142, normal=True))
+
+
+def test_an_entry_between_them_that_is_damaged_is_no_entry_of_a_period(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=30, delta=1e-5)
+    for number in range(3):
+        ledger.charge(of_day(16, 0.001 + number / 1000))
+    edited(path, "UPDATE entries SET record = replace(record, 'rho', 'roh') WHERE number = 2")
+    with pytest.raises(fim.LedgerError, match="was edited or is damaged: its entries do not"):
+        ledger.charge(of_day(16, 0.01))
+
+
+def of_day(day: int | None, rho: float, *, normal: bool = True) -> Charge:
+    """Return a charge of ε = 1 for the baskets of a day in November, or of all days."""
+    span = Span("day", period=None if day is None else f"2026-11-{day:02}")
+    return charge(1, 0, rho=rho, normal=normal, neighbors="add-remove", span=span)
+
+
+def test_what_is_spent_on_a_period_is_rounded_up(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=300, delta=0)
+    ledger.charge(of_day(1, 0.5))
+    assert " 1 % " in render_statement(ledger.statement(), Screen())
+
+
+def test_what_is_spent_is_never_more_than_the_limit(path: Path) -> None:
+    """On one day basic composition alone holds, and on the other Gaussian composition alone."""
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    ledger.charge(of_day(1, 4, normal=False))
+    for rho in (0.050, 0.051, 0.052, 0.053):
+        ledger.charge(of_day(2, rho))
+    statement = ledger.statement()
+    assert statement.together == PrivacyCost(3, 1e-5)
+    costs = [statement.spent_at(reach).epsilon for _, _, reach in statement.periods]
+    assert costs[0] == 1
+    assert 2 < costs[1] < 3
+
+
+def test_one_composition_has_to_hold_for_all_that_another_like_the_last_reaches(path: Path) -> None:
+    """On one day zCDP is nearly spent, and on the other Gaussian composition has ended."""
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    for asked in (of_day(1, 0.184), of_day(2, 0.001, normal=False), of_day(None, 0.0007)):
+        ledger.charge(asked)
+    assert ledger.statement().more_like_last() == 1
+    ledger.charge(of_day(None, 0.0007))
+    with pytest.raises(fim.LedgerError, match="would overspend"):
+        ledger.charge(of_day(None, 0.0007))
+
+
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
     def said() -> set[str]:
         statement = ledger.statement()
@@ -1173,6 +1262,8 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
         with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1"):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
+    with pytest.raises(fim.LedgerError, match=r"again, as for another list of the same length$"):
+        fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
     assert len(fim.Ledger(path).statement().entries) == 4
 
@@ -1222,6 +1313,21 @@ def test_an_export_is_shown_and_takes_no_charges(
     assert not imported.exists()
     elsewhere(monkeypatch, tmp_path)
     assert fim.Ledger.import_from(export, imported).charge(charge()).entry == 2
+
+
+def test_the_export_of_a_ledger_that_was_renewed_is_never_imported(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on a machine that does not know of the renewal."""
+    ledger.charge(charge(0.5))
+    renewed(path)
+    export = tmp_path / "old.export"
+    fim.Ledger(f"{path}.1").export(export)
+    elsewhere(monkeypatch, tmp_path)
+    assert len(fim.Ledger(export).statement(verify=True).entries) == 1
+    with pytest.raises(fim.LedgerError, match=r"was renewed.*; import that one"):
+        fim.Ledger.import_from(export, tmp_path / "again.ledger")
+    assert not (tmp_path / "again.ledger").exists()
 
 
 def test_a_ledger_that_is_moved_is_charged_in_one_place(

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from released import SHOP, Markup, mined
 import fim_private as fim
 from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError
+from fim_private.ledger.chain import hashed
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.officer import as_yaml, facts_of, registry_entry
@@ -92,6 +94,38 @@ def test_page_statement_and_registry_say_the_same_of_a_release(tmp_path: Path) -
     run(REPOSITORY, "budget", "create", other, "--epsilon", 3, "--delta", "1e-5")
     refused = run(REPOSITORY, "statement", saved, "--ledger", other)
     assert refused.returncode == 2
+    assert "the release was not charged to" in refused.stderr
+
+
+def test_a_statement_is_made_of_a_ledger_whose_entries_are_all_whole(tmp_path: Path) -> None:
+    """Also of those between the first and the last, which nothing else reads again."""
+    saved, path = tmp_path / "r.json", tmp_path / "sales.ledger"
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    for _ in range(3):
+        release = fim.count([["bread"]] * 9, [["bread"]], ledger=ledger, dataset="sales", delta=0)
+    release.save(saved)
+    cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
+    with sqlite3.connect(path) as connection:
+        edit = "UPDATE entries SET record = ?, hash = ? WHERE number = 2"
+        connection.execute(edit, (cheap, hashed(cheap)))
+    connection.close()
+    refused = run(REPOSITORY, "statement", saved, "--ledger", path)
+    assert (refused.returncode, refused.stdout) == (3, "")
+
+
+def test_the_statement_of_a_release_takes_the_ledger_that_it_was_charged_to(tmp_path: Path) -> None:
+    """Not another with an entry of the same number, such as the one that followed it."""
+    saved, ledger = tmp_path / "r.json", tmp_path / "sales.ledger"
+    limit: Any = {"epsilon": 3, "delta": 1e-5, "dataset": "sales"}
+    asked: Any = {"epsilon": 1, "delta": 0, "dataset": "sales"}
+    for renew in (False, True):
+        made = fim.Ledger.create(ledger, **limit, renew=renew)
+        release = fim.count([["bread"]] * 9, [["bread"]], ledger=made, **asked)
+        if not renew:
+            release.save(saved)
+    assert run(REPOSITORY, "statement", saved, "--ledger", f"{ledger}.1").returncode == 0
+    refused = run(REPOSITORY, "statement", saved, "--ledger", ledger)
+    assert (refused.returncode, refused.stdout) == (2, "")
     assert "the release was not charged to" in refused.stderr
 
 

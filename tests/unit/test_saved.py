@@ -72,6 +72,15 @@ def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_
             loaded.save(path)
 
 
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+def test_a_release_of_no_noisy_units_comes_back(suffix: str, tmp_path: Path) -> None:
+    """As a period without baskets has in about every second release."""
+    several = (fim.count([["bread"]], [["bread"]], delta=0, seed=seed) for seed in range(99))
+    release = next(release for release in several if release.units == 0)
+    release.save(tmp_path / f"r{suffix}")
+    assert fim.load(tmp_path / f"r{suffix}").to_dict() == release.to_dict()
+
+
 def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_path: Path) -> None:
     release = fim.mine(SHOP, size=2, top=3, supports=True, count=True, epsilon=5, seed=1)
     release.save(tmp_path / "a.parquet")

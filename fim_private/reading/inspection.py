@@ -510,7 +510,9 @@ class _Seen:
     def roles(self, table: ArrowSource) -> dict[str | None, str]:
         """Return the roles of columns by name; of several roles of one column the last."""
         read_as = self.read_as
-        items = table.schema.names if read_as.form == "one-hot" else ()
+        # Such as the index of pandas, and the folders of a column.
+        may_be_items = [column.name for column in table.columns() if not column.is_apart]
+        items = may_be_items if read_as.form == "one-hot" else ()
         role_of_items = "item" if read_as.form in ("long", "wide") else "items"
         return (
             dict.fromkeys(items, "item")
@@ -559,10 +561,10 @@ class _Seen:
         if "user" in self.attempt.named:
             until_then = "the other rows of an order are rows without a customer"
         yield (
-            f"Column {user!r} names the customer only in the first row of an order. To protect "
-            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
-            f"{until_then}."
+            f"Column {user!r} names the customer only in some rows of an order, such as the first. "
+            f"To protect customers, fill it in first (in pandas: t[{user!r}] = "
+            f"t.groupby({basket!r})[{user!r}].transform('first')) and name it as "
+            f"{parameter('user')}. Until then {until_then}."
         )
 
     def cancellations(self, table: ArrowSource) -> Iterator[str]:

@@ -141,8 +141,8 @@ def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
         raise DataError(
-            f"{name} has a NUL byte, as UTF-16 does: name its {parameter('encoding')}, such as "
-            f"utf-16; if it is UTF-8, it is damaged",
+            f"{name} has a NUL byte, as UTF-16 does: name its {parameter('encoding')}, utf-16-le "
+            f"or utf-16-be; if it is UTF-8, it is damaged",
             is_of_a_line=True,
         )
     return block

@@ -237,15 +237,24 @@ def test_a_customer_who_is_named_in_the_first_row_of_an_order_only(tmp_path: Pat
     seen = fim.inspect(path)
     assert seen.options == {"basket": "Name", "item": "Lineitem name"}
     assert seen.baskets == 60
-    (note,) = (note for note in seen.notes if "first row of an order" in note)
-    assert note.startswith("Column 'Email' names the customer only in the first row of an order.")
+    (note,) = (note for note in seen.notes if "only in some rows of an order" in note)
+    assert note.startswith("Column 'Email' names the customer only in some rows of an order, such")
     assert "t['Email'] = t.groupby('Name')['Email'].transform('first')" in note
     # Who names the customer is told, too, and what the note says to do is done.
     named: dict[str, Any] = {"user": "Email", "missing_user": "drop", **seen.options}
-    assert any("first row of an order" in note for note in fim.inspect(path, **named).notes)
+    assert any("only in some rows of an order" in note for note in fim.inspect(path, **named).notes)
     table = pd.read_csv(path)
     table["Email"] = table.groupby("Name")["Email"].transform("first")
     whole = fim.inspect(table)
     assert (whole.users, whole.baskets) == (7, 60)
     assert whole.options["user"] == "Email"
-    assert not any("first row of an order" in note for note in whole.notes)
+    assert not any("only in some rows of an order" in note for note in whole.notes)
+
+
+def test_the_index_of_pandas_in_a_file_is_shown_as_no_item(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"tea": [1, 1], "milk": [0, 1]}, index=pd.Index([7, 8], name="order"))
+    frame.to_parquet(tmp_path / "a.parquet")
+    seen = fim.inspect(tmp_path / "a.parquet")
+    roles = {column.name: column.role for column in seen.columns}
+    assert roles == {"tea": "item", "milk": "item", "order": None}
+    assert seen.items == 2

@@ -21,6 +21,7 @@ from fim_private.errors import (
     NoLedgerError,
     ParameterError,
     parameter,
+    warn,
 )
 from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
@@ -61,6 +62,7 @@ from fim_private.options.requests import (
 )
 
 if TYPE_CHECKING:
+    from fim_private.dp.cost import PrivacyCost
     from fim_private.planning.plan import Plan
     from fim_private.release.forms import AnyRelease
     from fim_private.release.rules import RuleChoice
@@ -155,17 +157,22 @@ def _print_version(is_asked: bool) -> None:
 _ABOUT = "Print the version and which counter is active, and exit."
 
 
-@app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
-def fim_private(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)
-    ] = False,
-) -> None:
+_WHAT_IT_DOES = parsing.unwrapped(
     """Find which items are bought together without revealing what is in any one basket.
 
     With --user, the column of customers, nothing that any one customer ever bought is revealed
     either.
     """
+)
+
+
+@app.callback(help=_WHAT_IT_DOES, epilog="Example: fim-private mine baskets.parquet --size 2")
+def fim_private(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)
+    ] = False,
+) -> None:
+    """Say what all commands are for."""
 
 
 def _argument(metavar: str, about: str) -> Any:
@@ -328,6 +335,8 @@ def _show_plan(data: str, typed: OptionValues) -> None:
         )
     request = _given(typed)
     prepared = planned(data, **request)
+    cost, _ = prepared.spending.total
+    _warn_of_plan(cost, typed["units"])
     statements = queries(data, **request) if prepared.sends_queries else []
     plan = prepared.plans[0].to_dict()
     if statements:
@@ -617,6 +626,7 @@ def plan(**typed: Any) -> None:
     """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
     data.
     """
+    from fim_private.dp.cost import PrivacyCost
     from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
@@ -635,11 +645,23 @@ def plan(**typed: Any) -> None:
         _draw_plans(plans, figure)
         return
     planned = planning.plan(**request)
+    _warn_of_plan(PrivacyCost(planned.epsilon, planned.delta), planned.units)
     if figure is not None:
         _draw_plans(planned, figure)
         return
     with writing.output_of(typed) as output:
         output.show(planned.to_dict(), partial(render_plan, planned))
+
+
+def _warn_of_plan(cost: "PrivacyCost", units: int | None) -> None:
+    """Warn if what is planned promises little, as its release would.
+
+    units: their number, if it is public.
+    """
+    from fim_private.dp.cautions import cautions, cautions_of_units
+
+    public = [] if units is None else [units]
+    warn([*cautions(cost), *cautions_of_units(cost, public, 1, "unit")], stacklevel=1)
 
 
 def _draw_plans(plans: "Plan | Sequence[Plan]", figure: Path) -> None:

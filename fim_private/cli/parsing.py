@@ -50,11 +50,18 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
         return group.command(
             name.rpartition("_")[2],
             cls=Command,
+            help=unwrapped(function.__doc__ or ""),
             epilog=epilog,
             context_settings={"auto_envvar_prefix": f"FIM_PRIVATE_{name.upper()}"},
         )(function)
 
     return decorated
+
+
+def unwrapped(docstring: str) -> str:
+    """Return a docstring with one line for each paragraph: a terminal breaks lines by its width."""
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 _METAVARS = {int: "N", float: "NUMBER", Path: "FILE"}
@@ -208,7 +215,8 @@ def _refuse_flag(option: Parameter) -> None:
 def _check_variables(context: Context) -> None:
     """Raise ParameterError for variables that look like those of options but are of none.
 
-    With a misspelt variable for --user no customer would be protected.
+    With a misspelt variable for --user no customer would be protected. One without the name of the
+    command does no harm if its option is given otherwise.
     """
     prefix = context.auto_envvar_prefix
     known = {variable_of(prefix, option): option for option in context.command.params}
@@ -224,6 +232,12 @@ def _check_variables(context: Context) -> None:
             raise ParameterError(
                 f"{name!r} is not taken from the environment: type {known[name].opts[0]} where "
                 f"you mean it"
+            )
+    for variable, option in known.items():
+        bare = f"FIM_PRIVATE_{key_of(option)}".upper()
+        if os.environ.get(bare) and source_of(context, option.name) == "DEFAULT":
+            raise ParameterError(
+                f"the environment variable {bare!r} is not read: call it {variable}, or unset it"
             )
 
 

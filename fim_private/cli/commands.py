@@ -62,7 +62,6 @@ from fim_private.options.requests import (
 )
 
 if TYPE_CHECKING:
-    from fim_private.dp.cost import PrivacyCost
     from fim_private.planning.plan import Plan
     from fim_private.release.forms import AnyRelease
     from fim_private.release.rules import RuleChoice
@@ -328,6 +327,7 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     from fim_private.mining.mine import planned, queries
     from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
+    from fim_private.planning.plan import cautions_of_plan
 
     if typed["format"] not in (None, "table", "json"):
         raise ParameterError(
@@ -336,7 +336,7 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     request = _given(typed)
     prepared = planned(data, **request)
     cost, _ = prepared.spending.total
-    _warn_of_plan(cost, typed["units"])
+    warn(cautions_of_plan(cost, typed["units"]), stacklevel=1)
     statements = queries(data, **request) if prepared.sends_queries else []
     plan = prepared.plans[0].to_dict()
     if statements:
@@ -626,7 +626,6 @@ def plan(**typed: Any) -> None:
     """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
     data.
     """
-    from fim_private.dp.cost import PrivacyCost
     from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
@@ -645,23 +644,12 @@ def plan(**typed: Any) -> None:
         _draw_plans(plans, figure)
         return
     planned = planning.plan(**request)
-    _warn_of_plan(PrivacyCost(planned.epsilon, planned.delta), planned.units)
+    warn(planning.cautions_of_plan(planned, planned.units), stacklevel=1)
     if figure is not None:
         _draw_plans(planned, figure)
         return
     with writing.output_of(typed) as output:
         output.show(planned.to_dict(), partial(render_plan, planned))
-
-
-def _warn_of_plan(cost: "PrivacyCost", units: int | None) -> None:
-    """Warn if what is planned promises little, as its release would.
-
-    units: their number, if it is public.
-    """
-    from fim_private.dp.cautions import cautions, cautions_of_units
-
-    public = [] if units is None else [units]
-    warn([*cautions(cost), *cautions_of_units(cost, public, 1, "unit")], stacklevel=1)
 
 
 def _draw_plans(plans: "Plan | Sequence[Plan]", figure: Path) -> None:

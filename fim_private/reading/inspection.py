@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict, deque
+import unicodedata
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -35,7 +36,7 @@ from fim_private.reading import columns, frames
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import File, file_errors
-from fim_private.reading.labels import Item, as_texts, folded
+from fim_private.reading.labels import Item, as_printed, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import LONG_ROWS, MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
@@ -53,6 +54,7 @@ EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
+_MANY_USERS, _LARGE_SHARE = 20, 20  # of so many users none has one in so many baskets, usually
 _FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _while_readable = suppress(
@@ -446,6 +448,8 @@ class _Seen:
         notes += [*islice(dates, _EXAMPLES), *of_rows]
         with _while_readable:
             notes += self.cancellations(table)
+        with _while_readable:
+            notes += self.notes_of_users(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -589,6 +593,34 @@ class _Seen:
             have = f"a {basket!r} that begins with C"
             yield _note_of_returns(cancelled, have, basket, "not like 'C%'")
 
+    def notes_of_users(self, table: ArrowSource) -> Iterator[str]:
+        """Yield notes if one user has many of the baskets, and if ids of baskets have several."""
+        user, basket, offsets = self.read_as.user, self.read_as.basket, self.data.unit_offsets
+        if user is None or offsets is None or self.data.units < _MANY_USERS:
+            return
+        if user not in table.schema.names:  # a stream, which is not read twice
+            return
+        largest = int(np.diff(offsets).max())
+        if _LARGE_SHARE * largest >= self.data.baskets:
+            name, literal = _most_frequent(as_printed(array) for [array] in table.values([user]))
+            without = json.dumps(f"{column_text(user)} <> {literal}", ensure_ascii=False)
+            yield (
+                f"One user, {name!r} it seems, has {largest:,} of the {self.data.baskets:,} "
+                f"baskets. If that stands for customers who are not known, {parameter('where')} "
+                f"{without} leaves them out."
+            )
+        if basket is None:
+            return
+        ids = pa.concat_arrays([as_printed(array).unique() for [array] in table.values([basket])])
+        number = len(ids.drop_null().unique())
+        # Where ids are days, or begin anew for each user, there are far fewer of them.
+        if number < self.data.baskets < 2 * number:
+            yield (
+                f"There are {self.data.baskets:,} baskets, and {number:,} different ids in "
+                f"{basket!r}: rows of one id with several users are a basket of each. Look "
+                f"whether {user!r} is always written in the same way."
+            )
+
     def notes(self, guessed: Sequence[str]) -> Iterator[str]:
         """Yield what the owner of the data should know before mining them."""
         data, read_as = self.data, self.read_as
@@ -625,8 +657,10 @@ class _Seen:
             )
         if read_as.form == "one-hot":
             yield "Where a cell is a quantity, each above 0 counts as 1."
+        items = data.vocabulary.strings.to_pylist()
+        yield from _notes_of_look(items)
         if not data.reading.fold_case:
-            yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
+            yield from _notes_of_capitals(items)
 
 
 def _number_fitting(pattern: str, texts: pa.Array) -> int:
@@ -665,6 +699,43 @@ def _summary(lengths: Int64) -> dict[str, float]:
         "mean": round(float(lengths.mean()), 2),
         "max": int(lengths.max()),
     }
+
+
+def _most_frequent(arrays: Iterable[pa.Array]) -> tuple[str, str]:
+    """Return the text that the most rows have, and the same as a literal of a condition."""
+    rows: Counter[str | None] = Counter()
+    for array in arrays:
+        for counted in pc.value_counts(array.drop_null()).to_pylist():
+            rows[counted["values"]] += counted["counts"]
+    [(text, _)] = rows.most_common(1)
+    name = str(text)
+    if all(str(other).isdecimal() for other in rows):
+        return name, name
+    return name, "'" + name.replace("'", "''") + "'"
+
+
+def _look(item: str) -> str:
+    """Return an item in Unicode's composed form, without characters that nobody sees."""
+    if item.isascii():
+        return item
+    composed = unicodedata.normalize("NFC", item)
+    return "".join(character for character in composed if unicodedata.category(character) != "Cf")
+
+
+def _notes_of_look(items: Sequence[str]) -> Iterator[str]:
+    """Yield a note if items that differ look the same."""
+    spellings: defaultdict[str, list[str]] = defaultdict(list)
+    for item in items:
+        spellings[_look(item)].append(item)
+    twins = [texts for texts in spellings.values() if len(texts) > 1]
+    if not twins:
+        return
+    first, second = sorted(twins[0])[:2]
+    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
+    yield (
+        f"{number} written in several ways that look the same, such as {first!a} and "
+        f"{second!a}. They count as different items: write each in one way first."
+    )
 
 
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:

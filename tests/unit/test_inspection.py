@@ -3,6 +3,7 @@
 import json
 import shlex
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -258,3 +259,52 @@ def test_the_index_of_pandas_in_a_file_is_shown_as_no_item(tmp_path: Path) -> No
     roles = {column.name: column.role for column in seen.columns}
     assert roles == {"tea": "item", "milk": "item", "order": None}
     assert seen.items == 2
+
+
+def orders(customer_of: Callable[[int], object]) -> pd.DataFrame:
+    rows = [(n, customer_of(n), item) for n in range(300) for item in ("tea", "milk")]
+    return pd.DataFrame(rows, columns=["order_id", "customer_id", "product"])
+
+
+@pytest.mark.parametrize(
+    ("guest", "other", "condition"),
+    [
+        (0, 1000, "customer_id <> 0"),
+        ("0", "C", "customer_id <> '0'"),
+        ("it's", "C", "customer_id <> 'it''s'"),
+    ],
+)
+def test_a_user_who_stands_for_many_is_pointed_out(
+    guest: Any, other: Any, condition: str, tmp_path: Path
+) -> None:
+    frame = orders(lambda n: guest if n % 4 == 0 else other + type(other)(n % 50))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (tmp_path / "a.csv", tmp_path / "a.parquet", frame):
+        seen = fim.inspect(source)
+        (note,) = (note for note in seen.notes if note.startswith("One user"))
+        assert note.startswith(f"One user, {str(guest)!r} it seems, has 75 of the 300 baskets.")
+        assert f'where "{condition}"' in note
+        without = fim.inspect(source, where=condition, **seen.options)
+        assert (without.baskets, seen.baskets) == (225, 300)
+        assert not any(note.startswith("One user") for note in without.notes)
+
+
+def test_an_id_of_a_basket_with_several_users_is_pointed_out() -> None:
+    frame = orders(lambda n: 1000 + n % 50)
+    assert not any("different ids" in note for note in fim.inspect(frame).notes)
+    frame["customer_id"] = frame["customer_id"].astype(str)
+    frame.loc[::4, "customer_id"] = "00" + frame.loc[::4, "customer_id"]
+    seen = fim.inspect(frame)
+    (note,) = (note for note in seen.notes if "different ids" in note)
+    assert note.startswith("There are 450 baskets, and 300 different ids in 'order_id'")
+    frame["order_id"] %= 6  # as ids that begin anew for each customer
+    assert not any("different ids" in note for note in fim.inspect(frame).notes)
+
+
+def test_items_that_look_the_same_are_pointed_out() -> None:
+    seen = fim.inspect([["\xc4pfel", "tea"], ["A\u0308pfel", "tea\u200b"], ["\u00e9", "milk"]])
+    (note,) = (note for note in seen.notes if "look the same" in note)
+    assert note.startswith("2 items are written in several ways that look the same, such as ")
+    assert r"'A\u0308pfel' and '\xc4pfel'" in note
+    assert not any("look the same" in note for note in fim.inspect([["tea", "Tea"]]).notes)

@@ -57,7 +57,7 @@ from fim_private.options.requests import (
     QuestionOptions,
     RecommendOption,
     RuleLimits,
-    RulesOption,
+    ShowRulesOption,
     VoteOptions,
 )
 
@@ -250,7 +250,8 @@ def inspect(data: Purchases, **typed: Any) -> None:
     """Show how a file would be read, what is in it, and the mine command that fits. For your eyes
     only.
 
-    It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
+    It shows some of the data, and exact counts, so keep its output to yourself. It spends no
+    budget.
     """
     from fim_private.output.inspections import command_for, render_inspection
 
@@ -407,17 +408,20 @@ def vote(data: Purchases, **typed: Any) -> None:
         output.show(outcome.to_dict(), partial(render_vote, outcome))
 
 
+# The heading of options of rules where a release is only shown.
+_SHOWN = {"What to release": "What to show"}
 _ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .json or .parquet.")]
 
 
 @command(
     app,
-    RulesOption,
+    ShowRulesOption,
     RecommendOption,
     RuleLimits,
     ReleaseOutput,
     ReleaseFigure,
     IntervalsOption,
+    panels=_SHOWN,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5\n\n"
     "What goes with an item: fim-private show release.parquet --recommend 'tea bags'\n\n"
@@ -458,6 +462,7 @@ def _draw_release(
     app,
     RuleLimits,
     PageOutput,
+    panels=_SHOWN,
     epilog="Example: fim-private report release.parquet --output page.html\n\n"
     "How shares moved: fim-private report week45.json week46.json week47.json --output trend.html",
 )

@@ -7,8 +7,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -33,11 +35,14 @@ Context = Any
 Parameter = Any
 
 
-def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
+def command(
+    group: typer.Typer, *kinds: type, epilog: str, panels: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[..., None]], Any]:
     """Return a decorator that makes a function a command of a group: budget_show is `budget show`.
 
     kinds: the classes that declare its options, which the function takes as **typed, the last of
         its parameters.
+    panels: headings of help that this command calls otherwise.
     """
 
     def decorated(function: Callable[..., None]) -> object:
@@ -45,7 +50,8 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
         *parameters, _ = inspect.signature(function).parameters.values()
         for option_key, option in options_of(*kinds, EveryCommand).items():
             if option.panel:
-                parameters.append(_parameter(option_key, option))
+                panel = panels.get(option.panel, option.panel)
+                parameters.append(_parameter(option_key, replace(option, panel=panel)))
         function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return group.command(
             name.rpartition("_")[2],

@@ -168,9 +168,9 @@ class Inspection:
 def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns, their roles, and many counts.
 
-    It is for whoever has the data: nothing of it is private, and it spends no budget. source, and
-    all options: as read_transactions takes them, which says what is raised where nothing fits, and
-    times as mine does.
+    It is for whoever has the data: nothing protects what it returns. It spends no budget. source,
+    and all options: as read_transactions takes them, which says what is raised where nothing fits,
+    and times as mine does.
     """
     all_options = filled("inspect", InspectOptions, options)
     location = source_of(source)

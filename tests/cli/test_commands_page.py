@@ -41,6 +41,14 @@ def test_a_terminal_breaks_the_lines_of_help_by_its_width() -> None:
         assert not re.search(r"(?<!\n)\n(?!\n)", str(text))
 
 
+def test_what_only_shows_releases_nothing() -> None:
+    commands = dict(commands_of(typer.main.get_command(app)))
+    for name in ("show", "report", "changes"):
+        options = [given for given in commands[(name,)].params if given.param_type_name == "option"]
+        assert not any(given.rich_help_panel == "What to release" for given in options)
+        assert not any("elease association rules" in given.help for given in options)
+
+
 def test_help_names_the_mechanisms_of_the_registry() -> None:
     assert tuple(single()) == CHOOSING
     assert [*MECHANISMS] == [*CHOOSING, "levelwise"]

@@ -151,7 +151,7 @@ def _refuse_near_misses(data: object) -> None:
 
 def _read_lists(chunks: Iterable[Any], kind: str, options: Reading) -> Transactions:
     """Read lists of items, some at a time, from an array or an iterable."""
-    options.refuse(f"an {kind} of baskets")
+    options.refuse(f"an {kind} of baskets", ": give a frame, such as pandas.DataFrame(rows)")
     labels = Labels(f"the {kind}", fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 

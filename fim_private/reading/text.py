@@ -151,11 +151,10 @@ def _without_nul(name: str, block: bytes) -> bytes:
 # -------------------- one basket per line, or one user
 
 # What errors call a text without columns, if a caller names columns.
-_BASKETS = (
-    f"one basket per line (name {parameter('basket')} and {parameter('item')} for one row per "
-    f"item, or say {parameter('split')} for a column of lists)"
+_OF_COLUMNS = (
+    f": name {parameter('basket')} and {parameter('item')} for one row per item, or say "
+    f"{parameter('split')} for a column of lists"
 )
-_DESCRIPTIONS = {InputForm.SPMF: "sequences"}
 
 
 def form_of(file: File, options: Reading) -> InputForm:
@@ -184,7 +183,9 @@ def read_text(file: File, options: Reading) -> Transactions:
     split = None
     if is_open:  # then the lines themselves are split
         split, options = options.split, replace(options, split=None)
-    options.refuse_columns(_DESCRIPTIONS.get(form, _BASKETS))
+    if form is InputForm.SPMF:
+        options.refuse_columns("sequences")
+    options.refuse_columns("one basket per line", _OF_COLUMNS)
     delimiter = _delimiter_of(file, form, dialect)
     labels = Labels(file.name, fold_case=options.fold_case)
     with closing(blocks(file, dialect.encoding)) as whole_text:

@@ -275,6 +275,16 @@ def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
     refused(source, part)
 
 
+def test_columns_of_what_has_none_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    named: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
+    problem = "user, basket and item cannot be used with an iterable of baskets, where there are "
+    problem += "no such columns: give a frame, such as pandas.DataFrame(rows)"
+    refused([{"u": 1, "b": 2, "i": 3}], problem, error=ParameterError, **named)
+    path = written(tmp_path, "a.csv", "milk,bread\n")
+    problem = "user cannot be used with one basket per line, where there are no such columns: name "
+    refused(path, problem + "basket and item", error=ParameterError, user="u")
+
+
 def test_rows_of_a_table_in_a_list_are_no_baskets() -> None:
     rows = [(1000 + n // 2, SECRET + "xy"[n % 2]) for n in range(20)]
     for source in (rows, [*map(list, rows)], iter(rows), [(f"A-{n}", item) for n, item in rows]):

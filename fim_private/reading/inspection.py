@@ -384,6 +384,9 @@ class _Attempt:
 
 _CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
 _NUMBERED = r"^\s*[0-9]+\s*$"
+# As a spreadsheet writes a long number: 4,00638E+12.
+_WITH_EXPONENT = r"^\s*[0-9][.,]?[0-9]*[Ee]\+[0-9]+\s*$"
+_WHOLE_FLOATS = 2.0**53  # not every whole number above it is a float
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
@@ -450,6 +453,8 @@ class _Seen:
             notes += self.cancellations(table)
         with _while_readable:
             notes += self.notes_of_users(table)
+        with _while_readable:
+            notes += self.rounded_numbers(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -593,6 +598,22 @@ class _Seen:
             have = f"a {basket!r} that begins with C"
             yield _note_of_returns(cancelled, have, basket, "not like 'C%'")
 
+    def rounded_numbers(self, table: ArrowSource) -> Iterator[str]:
+        """Yield a note on each column of ids or items with numbers that were rounded before."""
+        read_as = self.read_as
+        if read_as.form != "long":
+            return
+        names = [*read_as.baskets, *filter(None, [read_as.user]), *read_as.items]
+        for name in dict.fromkeys(names):
+            if name in table.schema.names:
+                rounded = _rounded_number(array for [array] in table.values([name]))
+                if rounded is not None:
+                    yield (
+                        f"Column {name!r} has numbers that were rounded before, such as "
+                        f"{rounded!r}: different ones may have become the same. Export the "
+                        f"column as text, or read it so (in pandas: dtype=str)."
+                    )
+
     def notes_of_users(self, table: ArrowSource) -> Iterator[str]:
         """Yield notes if one user has many of the baskets, and if ids of baskets have several."""
         user, basket, offsets = self.read_as.user, self.read_as.basket, self.data.unit_offsets
@@ -699,6 +720,19 @@ def _summary(lengths: Int64) -> dict[str, float]:
         "mean": round(float(lengths.mean()), 2),
         "max": int(lengths.max()),
     }
+
+
+def _rounded_number(arrays: Iterable[pa.Array]) -> str | None:
+    """Return the first number with an exponent, or the first float above 2^53; None if none."""
+    for array in arrays:
+        if pa.types.is_floating(array.type):
+            rounded = array.filter(pc.greater_equal(pc.abs(array), _WHOLE_FLOATS))
+        else:
+            texts = as_texts(array)
+            rounded = texts.filter(pc.match_substring_regex(texts, _WITH_EXPONENT))
+        if len(rounded):
+            return str(as_printed(rounded)[0])
+    return None
 
 
 def _most_frequent(arrays: Iterable[pa.Array]) -> tuple[str, str]:

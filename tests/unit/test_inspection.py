@@ -308,3 +308,17 @@ def test_items_that_look_the_same_are_pointed_out() -> None:
     assert note.startswith("2 items are written in several ways that look the same, such as ")
     assert r"'A\u0308pfel' and '\xc4pfel'" in note
     assert not any("look the same" in note for note in fim.inspect([["tea", "Tea"]]).notes)
+
+
+def test_numbers_that_were_rounded_are_pointed_out(tmp_path: Path) -> None:
+    frame = orders(lambda n: 10**16 + n)
+    assert not any("rounded" in note for note in fim.inspect(frame).notes)
+    frame["customer_id"] = frame["customer_id"].astype(float)
+    (note,) = (note for note in fim.inspect(frame).notes if "rounded" in note)
+    assert note.startswith("Column 'customer_id' has numbers that were rounded before, such as '1")
+    frame["customer_id"] %= 1000
+    frame["product"] = ["4,00638E+12", "4006381333931"] * 300
+    frame.to_csv(tmp_path / "a.csv", sep=";", index=False)
+    for source in (frame, tmp_path / "a.csv"):
+        (note,) = (note for note in fim.inspect(source).notes if "rounded" in note)
+        assert "Column 'product' has numbers that were rounded before, such as '4,0" in note

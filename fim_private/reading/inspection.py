@@ -55,6 +55,7 @@ _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
 _MANY_USERS, _LARGE_SHARE = 20, 20  # of so many users none has one in so many baskets, usually
+_DAY_CHARACTERS = 10  # of 2026-01-31 14:30 and 31.01.2026 14:30
 _FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _while_readable = suppress(
@@ -455,6 +456,8 @@ class _Seen:
             notes += self.notes_of_users(table)
         with _while_readable:
             notes += self.rounded_numbers(table)
+        with _while_readable:
+            notes += self.ids_of_several_days(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -533,7 +536,7 @@ class _Seen:
         )
 
     def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
-        """Yield a note on each column of a 0/1 table that is never 0 and always different."""
+        """Yield a note on each column of a 0/1 table that is never 0, and not the same for all."""
         data = self.data
         if self.read_as.form != "one-hot" or data.baskets < _FEW_ROWS:
             return
@@ -543,7 +546,13 @@ class _Seen:
             if name.strip() not in everywhere:
                 continue
             cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
-            if len({*cells}) == len(cells):
+            number = len({*cells})
+            if 1 < number < len(cells):
+                yield (
+                    f"Column {name!r} is never 0, so every basket has it as an item. If it is a "
+                    f"total or another number of the basket, leave the column out."
+                )
+            if number == len(cells):
                 yield (
                     f"Column {name!r} is never 0 and always different: it looks like row "
                     f"numbers, which every basket would have as an item. Leave the column out, or "
@@ -597,6 +606,32 @@ class _Seen:
         if basket is not None and 0 < cancelled < numbered:  # else they are all called so
             have = f"a {basket!r} that begins with C"
             yield _note_of_returns(cancelled, have, basket, "not like 'C%'")
+
+    def ids_of_several_days(self, table: ArrowSource) -> Iterator[str]:
+        """Yield a note if most ids of baskets come again on another day. The first rows are enough.
+
+        Where users are read, the rows of an id are of one user.
+        """
+        basket, unread = self.read_as.basket, self.read_as.unread
+        dates = [*filter(columns.suggests_date, unread)]
+        if basket is None or not dates or self.read_as.user is not None:
+            return
+        if basket not in table.schema.names or columns.suggests_user(basket):
+            return
+        days_of: defaultdict[str, set[str]] = defaultdict(set)
+        for ids, days in islice(table.values([basket, dates[0]]), _FIRST_BATCHES):
+            for number, text in zip(
+                as_texts(ids).to_pylist(), as_texts(days).to_pylist(), strict=True
+            ):
+                if number is not None and text is not None:
+                    days_of[number].add(text.strip()[:_DAY_CHARACTERS])
+        several = sum(len(days) > 1 for days in days_of.values())
+        if 2 * several > len(days_of):
+            yield (
+                f"Most ids in {basket!r} come again on other days ({dates[0]!r}). If they begin "
+                f"anew each day, {_named_together(basket, dates[0])} would make a basket of each. "
+                f"If they do so in each store, name its column, too."
+            )
 
     def rounded_numbers(self, table: ArrowSource) -> Iterator[str]:
         """Yield a note on each column of ids or items with numbers that were rounded before."""

@@ -391,8 +391,12 @@ class _Table:
             count = self.names.count(name)
             if count != 1:
                 _without_nul(self.text.name, self.first_line.encode())
-                problem = "has more than one" if count else "has no"
-                raise DataError(f"{self.text.name} {problem} column {name!r}{advice}")
+            if count > 1:
+                raise DataError(
+                    f"{self.text.name} has more than one column {name!r}; rename all but one"
+                )
+            if count == 0:
+                raise DataError(f"{self.text.name} has no column {name!r}{advice}")
 
     def refuse_damage(self) -> None:
         """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.

@@ -68,6 +68,11 @@ def test_an_id_in_front_of_each_basket_is_refused(name: str, first: str, tmp_pat
     assert len(baskets(written(tmp_path, name, text + "2000 7\n2001,7\n"))) > 12
 
 
+def test_two_columns_of_one_name_are_to_be_renamed(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "order_id,product,product\n1,tea,milk\n")
+    assert refused(path, **LONG).endswith("more than one column 'product'; rename all but one")
+
+
 def test_a_delimiter_may_be_called_by_its_name(tmp_path: Path) -> None:
     names = {"comma": ",", "semicolon": ";", "pipe": "|", "tab": "\t", "\\t": "\t"}
     expected = [{"whole milk", "bread"}, {"whole milk"}]

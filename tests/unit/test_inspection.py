@@ -322,3 +322,27 @@ def test_numbers_that_were_rounded_are_pointed_out(tmp_path: Path) -> None:
     for source in (frame, tmp_path / "a.csv"):
         (note,) = (note for note in fim.inspect(source).notes if "rounded" in note)
         assert "Column 'product' has numbers that were rounded before, such as '4,0" in note
+
+
+def test_ids_of_baskets_that_begin_anew_are_pointed_out() -> None:
+    rows = [(n % 20, f"{1 + n // 20:02d}.03.2026", item) for n in range(300) for item in "ab"]
+    frame = pd.DataFrame(rows, columns=["receipt", "date", "product"])
+    (note,) = (note for note in fim.inspect(frame).notes if "come again" in note)
+    assert note.startswith("Most ids in 'receipt' come again on other days ('date').")
+    together: dict[str, Any] = {"basket": ["receipt", "date"], "item": "product"}
+    seen = fim.inspect(frame, **together)
+    assert seen.baskets == 300
+    assert not any("come again" in note for note in seen.notes)
+    frame["receipt"] = frame.index // 2
+    frame["date"] += [" 10:00", " 10:01"] * 300
+    assert not any("come again" in note for note in fim.inspect(frame).notes)
+
+
+def test_a_total_in_a_one_hot_table_is_pointed_out(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"tea": [1, 0, 1, 1], "milk": [0, 1, 1, 1], "Gesamt": [1, 1, 2, 2]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.csv", tmp_path / "a.parquet"):
+        (note,) = (note for note in fim.inspect(source).notes if "'Gesamt'" in note)
+        assert note.startswith("Column 'Gesamt' is never 0, so every basket has it as an item.")
+    assert not any("never 0" in note for note in fim.inspect(frame[["tea", "milk"]]).notes)

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.options.declaration import OptionValues
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Scan
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
@@ -381,7 +382,9 @@ class _Table:
         line they would be somebody's purchases.
         """
         advice = ": without a line of names its columns are called 1, 2, and so on"
+        options: OptionValues | None = None
         if self.named:
+            options = {}  # whoever has the data may see that line
             advice = (
                 f" in its first line, cut at {self.delimiter!r}; name the columns as that line "
                 f"does, or say {parameter('delimiter')}; where no line names them, turn off "
@@ -396,7 +399,8 @@ class _Table:
                     f"{self.text.name} has more than one column {name!r}; rename all but one"
                 )
             if count == 0:
-                raise DataError(f"{self.text.name} has no column {name!r}{advice}")
+                problem = f"{self.text.name} has no column {name!r}{advice}"
+                raise DataError(problem, options=options)
 
     def refuse_damage(self) -> None:
         """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.

@@ -346,3 +346,14 @@ def test_a_total_in_a_one_hot_table_is_pointed_out(tmp_path: Path) -> None:
         (note,) = (note for note in fim.inspect(source).notes if "'Gesamt'" in note)
         assert note.startswith("Column 'Gesamt' is never 0, so every basket has it as an item.")
     assert not any("never 0" in note for note in fim.inspect(frame[["tea", "milk"]]).notes)
+
+
+def test_a_misspelt_column_is_told_with_the_names_that_there_are(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", SALES)
+    first_line = r"Its first line, cut at ';', is 'Member_number', 'Date', 'order_id', "
+    with pytest.raises(fim.DataError, match=f"has no column 'Order_ID' .*{first_line}"):
+        fim.inspect(path, basket="Order_ID", item="itemDescription")
+    with pytest.raises(fim.DataError, match=r"are called 1, 2, and so on$"):
+        fim.inspect(path, basket="7", item="2", header=False)
+    with pytest.raises(fim.DataError, match=r"turn off header$"):
+        fim.mine(path, basket="Order_ID", item="itemDescription")

@@ -79,7 +79,8 @@ FIM_PRIVATE_MINE_EPSILON=0.5 FIM_PRIVATE_MINE_RULES=true fim-private mine datase
 ```
 
 A variable that begins like those of the command, but names no option, is an error. Otherwise a misspelt
-FIM_PRIVATE_MINE_USER would leave customers unprotected. Errors and warnings name the variable or the key that a
+FIM_PRIVATE_MINE_USER would leave customers unprotected. FIM_PRIVATE_USER, which names no command, is an error,
+too, if nothing else gives the option. Errors and warnings name the variable or the key that a
 value came from. They hide the password of an address, wherever the address came from. Still, keep passwords out of
 variables and files: [reading.md](reading.md#databases) says how.
 

@@ -1,12 +1,14 @@
-# The source of docs/try.ipynb: scripts/make_notebook.py makes the notebook of it. It is stored without outputs.
+# The source of docs/try.ipynb: scripts/make_notebook.py makes the notebook from it, and stores it without outputs.
 
 # %% [markdown]
 # # Try it in five minutes
 #
-# You are the corner shop: 76,503 baskets of 20,000 customers, all made up. You want to tell a supplier **what is bought together**, and
-# no customer may be recognised. Run the cells from top to bottom. Your numbers differ a little in each run: that is the noise.
+# You run a corner shop. Your table has 76,503 baskets of 20,000 customers, all made up. You want to tell a supplier **what your customers
+# buy together**, and nobody may recognise any of the customers. Run the cells from top to bottom. The releases differ a little from run
+# to run: that is the noise.
 #
-# The first cell finds the shop beside this notebook, as on Binder. On Colab it installs `fim-private` and takes the shop from its sources.
+# The first cell looks for the shop's table beside this notebook. In a clone and on Binder the table is there. Anywhere else, such as on
+# Colab, the cell installs `fim-private` with pip and takes the table from its source distribution. That works once a version is published.
 
 # %%
 import subprocess
@@ -25,13 +27,13 @@ if not shop.exists():
     with tarfile.open(archive) as files:
         files.extractall(filter="data")
     [shop] = Path().glob("fim_private-*/datasets/corner_shop.parquet")
-folder = Path(tempfile.mkdtemp())  # where this notebook writes
+folder = Path(tempfile.mkdtemp())  # this notebook writes here
 
 # %% [markdown]
 # ## Are hashed ids enough?
 #
-# Suppose you hash the customers' numbers and pass the table on. Somebody stood behind a customer once, and saw one basket of eight items.
-# Whose hashed id is it?
+# Suppose you replace each customer's number by a hash, and pass the table on. Somebody once stood behind a customer at the till, and saw
+# the eight items in the basket. Which hashed id is that customer's?
 
 # %%
 import hashlib
@@ -47,7 +49,7 @@ print("Seen:", ", ".join(sorted(seen)))
 print("Hashed ids that fit:", *fitting["customer"].unique())
 
 # %% [markdown]
-# One id, most likely. All else that this customer ever bought follows:
+# Most likely only one id fits. So everything else that this customer ever bought is known, too:
 
 # %%
 table[table["customer"] == fitting["customer"].iloc[0]]
@@ -55,7 +57,7 @@ table[table["customer"] == fitting["customer"].iloc[0]]
 # %% [markdown]
 # ## A release instead
 #
-# `user` names the column of customers. All that a customer ever bought is protected together.
+# `user` names the column of customers. The release then protects everything that a customer ever bought.
 
 # %%
 import fim_private as fim
@@ -67,13 +69,13 @@ release
 release.rules(min_lift=1.5)
 
 # %% [markdown]
-# An interval holds the true number with 95 % probability. The guarantee is what you can promise each customer:
+# Each interval contains the true number with 95 % probability. The guarantee is what you can promise each customer:
 
 # %%
 print(release.guarantee)
 
 # %% [markdown]
-# Now show the page to your supplier. Whatever you make of a release costs nothing more.
+# This page is for your supplier. Whatever you make from a release costs nothing more:
 
 # %%
 from IPython.display import HTML
@@ -90,8 +92,8 @@ fim.mine(shop, user="customer", with_items=["tea bags"], top=5)
 # %% [markdown]
 # ## Keep a budget
 #
-# The cells above were three questions to the same customers, and their costs add up. A ledger counts, and refuses what would exceed
-# the budget. (You would create it before the first question.)
+# The cells above made two releases about the same customers, and their costs add up. A ledger adds them up for you, and refuses any
+# release that would exceed the budget. With your own data, create the ledger before the first release.
 
 # %%
 with fim.Ledger.create(folder / "shop.ledger", epsilon=3, delta=1e-5, dataset="shop") as ledger:
@@ -101,12 +103,13 @@ with fim.Ledger.create(folder / "shop.ledger", epsilon=3, delta=1e-5, dataset="s
 # %% [markdown]
 # ## Would it work for you?
 #
-# `plan` reads no data. Say how many customers you have, and how many different items one of them bought in all:
+# `plan` answers without reading any data. Tell it how many customers you have, and how many different items a typical customer has bought
+# in all:
 
 # %%
 fim.plan(units=10_000, user_items=30, top=50)
 
 # %% [markdown]
-# ## Then
+# ## Next
 #
-# Read [A first release](guide.md) with your own table at hand, and [What not to do](mistakes.md) before you publish.
+# Work through [A first release](guide.md) with your own table, and read [What not to do](mistakes.md) before you publish.

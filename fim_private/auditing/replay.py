@@ -221,7 +221,7 @@ class Loss:
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "does not hold"
-        used = f"{self.share:.4g} times what it allows is used"
+        used = f"the mechanism uses {self.share:.4g} times what it allows"
         return f"the promise {verdict}: {used} (pair {self.pair}, {self.where})"
 
 

@@ -21,6 +21,7 @@ from fim_private.errors import (
     NoLedgerError,
     ParameterError,
     parameter,
+    warn,
 )
 from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
@@ -56,7 +57,7 @@ from fim_private.options.requests import (
     QuestionOptions,
     RecommendOption,
     RuleLimits,
-    RulesOption,
+    ShowRulesOption,
     VoteOptions,
 )
 
@@ -160,17 +161,22 @@ def _print_version(is_asked: bool) -> None:
 _ABOUT = "Print the version and which counter is active, and exit."
 
 
-@app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
-def fim_private(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)
-    ] = False,
-) -> None:
+_WHAT_IT_DOES = parsing.unwrapped(
     """Find which items are bought together without revealing what is in any one basket.
 
     With --user, the column of customers, nothing that any one customer ever bought is revealed
     either.
     """
+)
+
+
+@app.callback(help=_WHAT_IT_DOES, epilog="Example: fim-private mine baskets.parquet --size 2")
+def fim_private(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)
+    ] = False,
+) -> None:
+    """Say what all commands are for."""
 
 
 def _argument(metavar: str, about: str) -> Any:
@@ -249,7 +255,8 @@ def inspect(data: Purchases, **typed: Any) -> None:
     """Show how a file would be read, what is in it, and the mine command that fits. For your eyes
     only.
 
-    It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
+    It shows some of the data, and exact counts, so keep its output to yourself. It spends no
+    budget.
     """
     from fim_private.output.inspections import command_for, render_inspection
 
@@ -326,6 +333,7 @@ def _show_plan(data: str, typed: OptionValues) -> None:
     from fim_private.mining.mine import planned, queries
     from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
+    from fim_private.planning.plan import cautions_of_plan
 
     if typed["format"] not in (None, "table", "json"):
         raise ParameterError(
@@ -333,6 +341,8 @@ def _show_plan(data: str, typed: OptionValues) -> None:
         )
     request = _given(typed)
     prepared = planned(data, **request)
+    cost, _ = prepared.spending.total
+    warn(cautions_of_plan(cost, typed["units"]), stacklevel=1)
     statements = queries(data, **request) if prepared.sends_queries else []
     plan = prepared.plans[0].to_dict()
     if statements:
@@ -403,17 +413,20 @@ def vote(data: Purchases, **typed: Any) -> None:
         output.show(outcome.to_dict(), partial(render_vote, outcome))
 
 
+# The heading of options of rules where a release is only shown.
+_SHOWN = {"What to release": "What to show"}
 _ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .json or .parquet.")]
 
 
 @command(
     app,
-    RulesOption,
+    ShowRulesOption,
     RecommendOption,
     RuleLimits,
     ReleaseOutput,
     ReleaseFigure,
     IntervalsOption,
+    panels=_SHOWN,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5\n\n"
     "What goes with an item: fim-private show release.parquet --recommend 'tea bags'\n\n"
@@ -454,6 +467,7 @@ def _draw_release(
     app,
     RuleLimits,
     PageOutput,
+    panels=_SHOWN,
     epilog="Example: fim-private report release.parquet --output page.html\n\n"
     "How shares moved: fim-private report week45.json week46.json week47.json --output trend.html",
 )
@@ -642,6 +656,7 @@ def plan(**typed: Any) -> None:
         _draw_plans(plans, figure)
         return
     planned = planning.plan(**request)
+    warn(planning.cautions_of_plan(planned, planned.units), stacklevel=1)
     if figure is not None:
         _draw_plans(planned, figure)
         return

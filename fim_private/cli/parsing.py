@@ -7,8 +7,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -33,11 +35,14 @@ Context = Any
 Parameter = Any
 
 
-def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
+def command(
+    group: typer.Typer, *kinds: type, epilog: str, panels: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[..., None]], Any]:
     """Return a decorator that makes a function a command of a group: budget_show is `budget show`.
 
     kinds: the classes that declare its options, which the function takes as **typed, the last of
         its parameters.
+    panels: headings of help that this command calls otherwise.
     """
 
     def decorated(function: Callable[..., None]) -> object:
@@ -45,16 +50,24 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
         *parameters, _ = inspect.signature(function).parameters.values()
         for option_key, option in options_of(*kinds, EveryCommand).items():
             if option.panel:
-                parameters.append(_parameter(option_key, option))
+                panel = panels.get(option.panel, option.panel)
+                parameters.append(_parameter(option_key, replace(option, panel=panel)))
         function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return group.command(
             name.rpartition("_")[2],
             cls=Command,
+            help=unwrapped(function.__doc__ or ""),
             epilog=epilog,
             context_settings={"auto_envvar_prefix": f"FIM_PRIVATE_{name.upper()}"},
         )(function)
 
     return decorated
+
+
+def unwrapped(docstring: str) -> str:
+    """Return a docstring with one line for each paragraph: a terminal breaks lines by its width."""
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 _METAVARS = {int: "N", float: "NUMBER", Path: "FILE"}
@@ -208,7 +221,8 @@ def _refuse_flag(option: Parameter) -> None:
 def _check_variables(context: Context) -> None:
     """Raise ParameterError for variables that look like those of options but are of none.
 
-    With a misspelt variable for --user no customer would be protected.
+    With a misspelt variable for --user no customer would be protected. One without the name of the
+    command does no harm if its option is given otherwise.
     """
     prefix = context.auto_envvar_prefix
     known = {variable_of(prefix, option): option for option in context.command.params}
@@ -224,6 +238,12 @@ def _check_variables(context: Context) -> None:
             raise ParameterError(
                 f"{name!r} is not taken from the environment: type {known[name].opts[0]} where "
                 f"you mean it"
+            )
+    for variable, option in known.items():
+        bare = f"FIM_PRIVATE_{key_of(option)}".upper()
+        if os.environ.get(bare) and source_of(context, option.name) == "DEFAULT":
+            raise ParameterError(
+                f"the environment variable {bare!r} is not read: call it {variable}, or unset it"
             )
 
 

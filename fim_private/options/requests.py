@@ -12,6 +12,7 @@ from fim_private.options.declaration import (
     counts,
     planned,
     public,
+    shown,
 )
 from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption
 from fim_private.options.purchases import (
@@ -100,6 +101,15 @@ class RulesOption(TypedDict, total=False):
     ]
 
 
+class ShowRulesOption(TypedDict, total=False):
+    """Whether association rules that were released are shown."""
+
+    rules: Annotated[
+        bool,
+        shown("Show association rules, surest first, if the release was mined with --rules."),
+    ]
+
+
 class RuleLimits(TypedDict, total=False):
     """Which rules are shown, and in which order."""
 
@@ -157,7 +167,7 @@ class RecommendOption(TypedDict):
 
     recommend: Annotated[
         object,
-        asked(
+        shown(
             "Show what goes with this item: the best rule for each other item, surest first. "
             "Repeat it for a basket of several items.",
             "ITEM",

@@ -11,7 +11,8 @@ from typing import Any, Unpack, overload
 from fim_private.counting.source import NOTHING_KNOWN, UNKNOWN, SizedUniverse, Universe
 from fim_private.display import JsonObject, Table, item_name
 from fim_private.dp.arguments import exact_fraction, flag
-from fim_private.dp.cost import Exact, least_in_words
+from fim_private.dp.cautions import cautions, cautions_of_units
+from fim_private.dp.cost import Exact, PrivacyCost, least_in_words
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
 from fim_private.mechanisms import registry
@@ -549,6 +550,16 @@ def _check_public(planned: Plan, size: int) -> None:
         raise ParameterError(
             f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(most)}"
         )
+
+
+def cautions_of_plan(
+    planned: Plan | CustomerPlan | PrivacyCost, units: int | None
+) -> Iterator[str]:
+    """Yield the warnings of a release with this epsilon and delta. units: None if not public."""
+    cost = PrivacyCost(planned.epsilon, planned.delta)
+    yield from cautions(cost)
+    if units is not None:
+        yield from cautions_of_units(cost, [units], 1, "unit")
 
 
 def plan_grid(epsilons: Sequence[float], **parameters: Unpack[PlanOptions]) -> tuple[Plan, ...]:

@@ -28,7 +28,9 @@ from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
 from fim_private.reading.locations import InMemory
 from fim_private.reading.options import InputForm, Reading
+from fim_private.reading.other_readings import SAMPLE, refuse_rows_of_a_table
 from fim_private.reading.record_batches import (
+    OF_ARRAY,
     ArrowSource,
     as_presence,
     plain,
@@ -122,7 +124,10 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     _refuse_near_misses(data)
     if isinstance(data, Iterable) and not isinstance(data, bytes):
         iterator = iter(data)
-        return _read_lists(iter(lambda: list(islice(iterator, size)), []), "iterable", options)
+        chunks = iter(lambda: list(islice(iterator, size)), [])
+        first = next(chunks, [])
+        refuse_rows_of_a_table(first[:SAMPLE])
+        return _read_lists(chain([first], chunks), "iterable", options)
     raise DataError(
         f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
@@ -133,9 +138,11 @@ def _refuse_near_misses(data: object) -> None:
     """Raise DataError for an object that is not read, but from which baskets are easily taken."""
     advice = None
     if isinstance(data, Mapping):
-        advice = "give its values()"
-    elif hasattr(data, "readline"):
+        advice = "give its values() if they are baskets, or a frame of it if they are columns"
+    elif hasattr(data, "readline") or hasattr(data, "line_num"):  # a file, or a reader of csv
         advice = "give the path of the file"
+    elif hasattr(data, "fetchall"):
+        advice = "each of its rows is a row of a table: read them into a frame, and give that"
     elif type(data).__name__.endswith("GroupBy"):
         advice = "give the items of each group: groupby(...)[...].agg(list)"
     if advice is not None:
@@ -144,7 +151,7 @@ def _refuse_near_misses(data: object) -> None:
 
 def _read_lists(chunks: Iterable[Any], kind: str, options: Reading) -> Transactions:
     """Read lists of items, some at a time, from an array or an iterable."""
-    options.refuse(f"an {kind} of baskets")
+    options.refuse(f"an {kind} of baskets", ": give a frame, such as pandas.DataFrame(rows)")
     labels = Labels(f"the {kind}", fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
@@ -296,8 +303,8 @@ def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
     array = np.asarray(matrix)  # a numpy matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
-            f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
-            f"{array.dtype}; use array.astype(bool), or a list of lists of items"
+            f"an array must have two dimensions and hold booleans, or 0 and 1; it has {array.ndim} "
+            f"and holds {array.dtype}: if its rows list items, give array.tolist()"
         )
     return _of_matrix(array, np.arange(array.shape[1]), "the array")
 
@@ -347,7 +354,7 @@ def _of_matrix(
         for start in range(0, matrix.shape[0], size):
             block = matrix[start : start + size]
             if is_array:
-                cells = as_presence(block, name)
+                cells = as_presence(block, name, OF_ARRAY)
                 yield KeyedRows(np.count_nonzero(cells, axis=1), codes[np.nonzero(cells)[1]])
             else:  # a zero that is stored is no item
                 places = np.where(block.data != 0, block.indices, -1)

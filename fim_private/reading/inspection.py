@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict, deque
+import unicodedata
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -35,7 +36,7 @@ from fim_private.reading import columns, frames
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import File, file_errors
-from fim_private.reading.labels import Item, as_texts, folded
+from fim_private.reading.labels import Item, as_printed, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import LONG_ROWS, MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
@@ -53,6 +54,8 @@ EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
+_MANY_USERS, _LARGE_SHARE = 20, 20  # of so many users none has one in so many baskets, usually
+_DAY_CHARACTERS = 10  # of 2026-01-31 14:30 and 31.01.2026 14:30
 _FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _while_readable = suppress(
@@ -166,9 +169,9 @@ class Inspection:
 def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns, their roles, and many counts.
 
-    It is for whoever has the data: nothing of it is private, and it spends no budget. source, and
-    all options: as read_transactions takes them, which says what is raised where nothing fits, and
-    times as mine does.
+    It is for whoever has the data: nothing protects what it returns. It spends no budget. source,
+    and all options: as read_transactions takes them, which says what is raised where nothing fits,
+    and times as mine does.
     """
     all_options = filled("inspect", InspectOptions, options)
     location = source_of(source)
@@ -382,6 +385,9 @@ class _Attempt:
 
 _CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
 _NUMBERED = r"^\s*[0-9]+\s*$"
+# As a spreadsheet writes a long number: 4,00638E+12.
+_WITH_EXPONENT = r"^\s*[0-9][.,]?[0-9]*[Ee]\+[0-9]+\s*$"
+_WHOLE_FLOATS = 2.0**53  # not every whole number above it is a float
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
@@ -446,6 +452,12 @@ class _Seen:
         notes += [*islice(dates, _EXAMPLES), *of_rows]
         with _while_readable:
             notes += self.cancellations(table)
+        with _while_readable:
+            notes += self.notes_of_users(table)
+        with _while_readable:
+            notes += self.rounded_numbers(table)
+        with _while_readable:
+            notes += self.ids_of_several_days(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -510,7 +522,9 @@ class _Seen:
     def roles(self, table: ArrowSource) -> dict[str | None, str]:
         """Return the roles of columns by name; of several roles of one column the last."""
         read_as = self.read_as
-        items = table.schema.names if read_as.form == "one-hot" else ()
+        # Such as the index of pandas, and the folders of a column.
+        may_be_items = [column.name for column in table.columns() if not column.is_apart]
+        items = may_be_items if read_as.form == "one-hot" else ()
         role_of_items = "item" if read_as.form in ("long", "wide") else "items"
         return (
             dict.fromkeys(items, "item")
@@ -522,7 +536,7 @@ class _Seen:
         )
 
     def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
-        """Yield a note on each column of a 0/1 table that is never 0 and always different."""
+        """Yield a note on each column of a 0/1 table that is never 0, and not the same for all."""
         data = self.data
         if self.read_as.form != "one-hot" or data.baskets < _FEW_ROWS:
             return
@@ -532,7 +546,13 @@ class _Seen:
             if name.strip() not in everywhere:
                 continue
             cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
-            if len({*cells}) == len(cells):
+            number = len({*cells})
+            if 1 < number < len(cells):
+                yield (
+                    f"Column {name!r} is never 0, so every basket has it as an item. If it is a "
+                    f"total or another number of the basket, leave the column out."
+                )
+            if number == len(cells):
                 yield (
                     f"Column {name!r} is never 0 and always different: it looks like row "
                     f"numbers, which every basket would have as an item. Leave the column out, or "
@@ -559,10 +579,10 @@ class _Seen:
         if "user" in self.attempt.named:
             until_then = "the other rows of an order are rows without a customer"
         yield (
-            f"Column {user!r} names the customer only in the first row of an order. To protect "
-            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
-            f"{until_then}."
+            f"Column {user!r} names the customer only in some rows of an order, such as the first. "
+            f"To protect customers, fill it in first (in pandas: t[{user!r}] = "
+            f"t.groupby({basket!r})[{user!r}].transform('first')) and name it as "
+            f"{parameter('user')}. Until then {until_then}."
         )
 
     def cancellations(self, table: ArrowSource) -> Iterator[str]:
@@ -586,6 +606,76 @@ class _Seen:
         if basket is not None and 0 < cancelled < numbered:  # else they are all called so
             have = f"a {basket!r} that begins with C"
             yield _note_of_returns(cancelled, have, basket, "not like 'C%'")
+
+    def ids_of_several_days(self, table: ArrowSource) -> Iterator[str]:
+        """Yield a note if most ids of baskets come again on another day. The first rows are enough.
+
+        Where users are read, the rows of an id are of one user.
+        """
+        basket, unread = self.read_as.basket, self.read_as.unread
+        dates = [*filter(columns.suggests_date, unread)]
+        if basket is None or not dates or self.read_as.user is not None:
+            return
+        if basket not in table.schema.names or columns.suggests_user(basket):
+            return
+        days_of: defaultdict[str, set[str]] = defaultdict(set)
+        for ids, days in islice(table.values([basket, dates[0]]), _FIRST_BATCHES):
+            for number, text in zip(
+                as_texts(ids).to_pylist(), as_texts(days).to_pylist(), strict=True
+            ):
+                if number is not None and text is not None:
+                    days_of[number].add(text.strip()[:_DAY_CHARACTERS])
+        several = sum(len(days) > 1 for days in days_of.values())
+        if 2 * several > len(days_of):
+            yield (
+                f"Most ids in {basket!r} come again on other days ({dates[0]!r}). If they begin "
+                f"anew each day, {_named_together(basket, dates[0])} would make a basket of each. "
+                f"If they do so in each store, name its column, too."
+            )
+
+    def rounded_numbers(self, table: ArrowSource) -> Iterator[str]:
+        """Yield a note on each column of ids or items with numbers that were rounded before."""
+        read_as = self.read_as
+        if read_as.form != "long":
+            return
+        names = [*read_as.baskets, *filter(None, [read_as.user]), *read_as.items]
+        for name in dict.fromkeys(names):
+            if name in table.schema.names:
+                rounded = _rounded_number(array for [array] in table.values([name]))
+                if rounded is not None:
+                    yield (
+                        f"Column {name!r} has numbers that were rounded before, such as "
+                        f"{rounded!r}: different ones may have become the same. Export the "
+                        f"column as text, or read it so (in pandas: dtype=str)."
+                    )
+
+    def notes_of_users(self, table: ArrowSource) -> Iterator[str]:
+        """Yield notes if one user has many of the baskets, and if ids of baskets have several."""
+        user, basket, offsets = self.read_as.user, self.read_as.basket, self.data.unit_offsets
+        if user is None or offsets is None or self.data.units < _MANY_USERS:
+            return
+        if user not in table.schema.names:  # a stream, which is not read twice
+            return
+        largest = int(np.diff(offsets).max())
+        if _LARGE_SHARE * largest >= self.data.baskets:
+            name, literal = _most_frequent(as_printed(array) for [array] in table.values([user]))
+            without = json.dumps(f"{column_text(user)} <> {literal}", ensure_ascii=False)
+            yield (
+                f"One user, {name!r} it seems, has {largest:,} of the {self.data.baskets:,} "
+                f"baskets. If that stands for customers who are not known, {parameter('where')} "
+                f"{without} leaves them out."
+            )
+        if basket is None:
+            return
+        ids = pa.concat_arrays([as_printed(array).unique() for [array] in table.values([basket])])
+        number = len(ids.drop_null().unique())
+        # Where ids are days, or begin anew for each user, there are far fewer of them.
+        if number < self.data.baskets < 2 * number:
+            yield (
+                f"There are {self.data.baskets:,} baskets, and {number:,} different ids in "
+                f"{basket!r}: rows of one id with several users are a basket of each. Look "
+                f"whether {user!r} is always written in the same way."
+            )
 
     def notes(self, guessed: Sequence[str]) -> Iterator[str]:
         """Yield what the owner of the data should know before mining them."""
@@ -623,8 +713,10 @@ class _Seen:
             )
         if read_as.form == "one-hot":
             yield "Where a cell is a quantity, each above 0 counts as 1."
+        items = data.vocabulary.strings.to_pylist()
+        yield from _notes_of_look(items)
         if not data.reading.fold_case:
-            yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
+            yield from _notes_of_capitals(items)
 
 
 def _number_fitting(pattern: str, texts: pa.Array) -> int:
@@ -663,6 +755,56 @@ def _summary(lengths: Int64) -> dict[str, float]:
         "mean": round(float(lengths.mean()), 2),
         "max": int(lengths.max()),
     }
+
+
+def _rounded_number(arrays: Iterable[pa.Array]) -> str | None:
+    """Return the first number with an exponent, or the first float above 2^53; None if none."""
+    for array in arrays:
+        if pa.types.is_floating(array.type):
+            rounded = array.filter(pc.greater_equal(pc.abs(array), _WHOLE_FLOATS))
+        else:
+            texts = as_texts(array)
+            rounded = texts.filter(pc.match_substring_regex(texts, _WITH_EXPONENT))
+        if len(rounded):
+            return str(as_printed(rounded)[0])
+    return None
+
+
+def _most_frequent(arrays: Iterable[pa.Array]) -> tuple[str, str]:
+    """Return the text that the most rows have, and the same as a literal of a condition."""
+    rows: Counter[str | None] = Counter()
+    for array in arrays:
+        for counted in pc.value_counts(array.drop_null()).to_pylist():
+            rows[counted["values"]] += counted["counts"]
+    [(text, _)] = rows.most_common(1)
+    name = str(text)
+    if all(str(other).isdecimal() for other in rows):
+        return name, name
+    return name, "'" + name.replace("'", "''") + "'"
+
+
+def _look(item: str) -> str:
+    """Return an item in Unicode's composed form, without characters that nobody sees."""
+    if item.isascii():
+        return item
+    composed = unicodedata.normalize("NFC", item)
+    return "".join(character for character in composed if unicodedata.category(character) != "Cf")
+
+
+def _notes_of_look(items: Sequence[str]) -> Iterator[str]:
+    """Yield a note if items that differ look the same."""
+    spellings: defaultdict[str, list[str]] = defaultdict(list)
+    for item in items:
+        spellings[_look(item)].append(item)
+    twins = [texts for texts in spellings.values() if len(texts) > 1]
+    if not twins:
+        return
+    first, second = sorted(twins[0])[:2]
+    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
+    yield (
+        f"{number} written in several ways that look the same, such as {first!a} and "
+        f"{second!a}. They count as different items: write each in one way first."
+    )
 
 
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:

@@ -303,7 +303,15 @@ def _python_label(value: object) -> str | None:
 
 def basket_of(value: object) -> Collection[object]:
     """Return the items of a basket in Python. Raises DataError for what is no collection."""
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | set | frozenset):
+        return value
+    if isinstance(value, Mapping) or hasattr(value, "_fields"):
+        # Its items would be its keys, or the fields of a named tuple.
+        raise DataError(
+            f"each basket must be a collection of items, not {type(value).__name__}; for rows of "
+            f"a table give a frame, such as pandas.DataFrame(rows)"
+        )
+    if isinstance(value, tuple):
         return value
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value.tolist()  # type: ignore[no-any-return]

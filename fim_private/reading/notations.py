@@ -121,7 +121,7 @@ def _what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     if not isinstance(literal, str):
         return (
             "and not all of its values are numbers such as 1.50: write them so in the data, "
-            "without commas or signs"
+            "without commas or currency signs"
         )
     if time_format is None:
         return (

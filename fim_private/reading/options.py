@@ -452,18 +452,25 @@ class Reading:
             names.append("split")
         return names
 
-    def refuse(self, source: str) -> None:
-        """Raise ParameterError if a column or a dialect was named to a source without columns."""
-        self.dialect.refuse_for(source, DIALECT)
-        self.refuse_columns(source)
+    def refuse(self, source: str, advice: str = "") -> None:
+        """Raise ParameterError if a column or a dialect was named to a source without columns.
 
-    def refuse_columns(self, source: str) -> None:
-        """Raise ParameterError if a column was named to a source without named columns."""
-        names = self.choices()
+        advice: what to do if a column was, behind a colon.
+        """
+        self.dialect.refuse_for(source, DIALECT)
+        self.refuse_columns(source, advice)
+
+    def refuse_columns(self, source: str, advice: str = "") -> None:
+        """Raise ParameterError if a column was named to a source without named columns.
+
+        advice: what to do instead, behind a colon.
+        """
+        names = [*map(parameter, self.choices())]
         if names:
+            *others, last = names
+            named = f"{', '.join(others)} and {last}" if others else last
             raise ParameterError(
-                f"{' and '.join(map(parameter, names))} cannot be used with {source}, where there "
-                f"are no such columns"
+                f"{named} cannot be used with {source}, where there are no such columns{advice}"
             )
 
 

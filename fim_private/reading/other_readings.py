@@ -215,6 +215,19 @@ def _has_row_numbers(sample: _Sample) -> bool:
     return is_numbered and len(rows) >= least and any(len(row) > 1 for row in rows)
 
 
+def _has_numbers_in_front(sample: _Sample) -> bool:
+    """Tell whether each line has a whole number in front, all different, and no other number.
+
+    The first line may name columns.
+    """
+    first, *body = rows = sample.rows
+    if not first[0].isdecimal():
+        rows = body
+    numbers = {row[0] for row in rows if row[0].isdecimal()}
+    others = chain.from_iterable(row[1:] for row in rows)
+    return len(rows) >= _SOME and len(numbers) == len(rows) and not any(map(str.isdecimal, others))
+
+
 def _has_spaced_quotes(sample: _Sample) -> bool:
     """Tell whether a text that is to be cut elsewhere has items in double quotes between spaces."""
     unquoted = [re.sub(_SPACED_QUOTES, "", line) for line in sample.lines]
@@ -399,6 +412,26 @@ def _cuts(delimiter: str, line: str) -> bool:
 
 
 # -------------------- rows of a table, by what is in them
+
+
+def refuse_rows_of_a_table(baskets: Sequence[object]) -> None:
+    """Raise DataError if the first baskets of an iterable seem to be rows of a table: an id each.
+
+    The cells of a row have an order, so a set is none.
+    """
+    rows = [
+        [str(item).strip() for item in basket[:_FIELDS]]
+        for basket in baskets
+        if isinstance(basket, list | tuple)
+    ]
+    # Rows of a table hardly come again.
+    is_varied = 10 * len({*map(tuple, rows)}) >= 9 * len(baskets)
+    if len(baskets) >= _SOME and is_varied and _has_ids(_columns(rows)):
+        raise DataError(
+            f"the iterable looks like rows of a table, not like baskets: give a frame, such as "
+            f"pandas.DataFrame(rows), with {parameter('basket')} and {parameter('item')}; or make "
+            f"each basket a set"
+        )
 
 
 def _one_hot(sample: _Sample, delimiter: str | None = None) -> None:
@@ -616,6 +649,11 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         "looks like a table of items: name its columns with {basket} and {item} (1, 2, … without "
         "a header), or say {as_lines} if each line is a basket",
         {},
+    ),
+    _Look(
+        _has_numbers_in_front,
+        "has a number in front of each line, all different, as ids of baskets are: leave them out "
+        "of the text, or say {as_lines} if these numbers are items",
     ),
     _Look(
         _has_an_open_quote,

@@ -318,8 +318,8 @@ def _list_errors() -> Iterator[None]:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise
         raise DataError(
-            f"{error.marked} (but not of a list of items: save that as CSV in UTF-8, the names of "
-            f"its columns in the first line)"
+            f"{error.marked}. That is for purchases: save a list of items as CSV in UTF-8, with "
+            f"the names of its columns in the first line"
         ) from None
 
 

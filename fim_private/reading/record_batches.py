@@ -490,6 +490,11 @@ ZERO_OR_ONE = Numbers(
     f"quantities say {parameter('input_format')} one-hot; {_LONG}",
     {"input_format": str(InputForm.ONE_HOT)},
 )
+OF_ARRAY = Numbers(
+    False,
+    "holds more than 0 and 1: give array > 0 if these are quantities, or array.tolist() if its "
+    "rows list items",
+)
 
 
 def _presence(roles: Roles, name: str, column: Array) -> Mask:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.options.declaration import OptionValues
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Scan
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
@@ -141,8 +142,8 @@ def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
         raise DataError(
-            f"{name} has a NUL byte, as UTF-16 does: name its {parameter('encoding')}, such as "
-            f"utf-16; if it is UTF-8, it is damaged",
+            f"{name} has a NUL byte, as UTF-16 does: name its {parameter('encoding')}, utf-16-le "
+            f"or utf-16-be; if it is UTF-8, it is damaged",
             is_of_a_line=True,
         )
     return block
@@ -151,11 +152,10 @@ def _without_nul(name: str, block: bytes) -> bytes:
 # -------------------- one basket per line, or one user
 
 # What errors call a text without columns, if a caller names columns.
-_BASKETS = (
-    f"one basket per line (name {parameter('basket')} and {parameter('item')} for one row per "
-    f"item, or say {parameter('split')} for a column of lists)"
+_OF_COLUMNS = (
+    f": name {parameter('basket')} and {parameter('item')} for one row per item, or say "
+    f"{parameter('split')} for a column of lists"
 )
-_DESCRIPTIONS = {InputForm.SPMF: "sequences"}
 
 
 def form_of(file: File, options: Reading) -> InputForm:
@@ -184,7 +184,9 @@ def read_text(file: File, options: Reading) -> Transactions:
     split = None
     if is_open:  # then the lines themselves are split
         split, options = options.split, replace(options, split=None)
-    options.refuse_columns(_DESCRIPTIONS.get(form, _BASKETS))
+    if form is InputForm.SPMF:
+        options.refuse_columns("sequences")
+    options.refuse_columns("one basket per line", _OF_COLUMNS)
     delimiter = _delimiter_of(file, form, dialect)
     labels = Labels(file.name, fold_case=options.fold_case)
     with closing(blocks(file, dialect.encoding)) as whole_text:
@@ -380,7 +382,9 @@ class _Table:
         line they would be somebody's purchases.
         """
         advice = ": without a line of names its columns are called 1, 2, and so on"
+        options: OptionValues | None = None
         if self.named:
+            options = {}  # whoever has the data may see that line
             advice = (
                 f" in its first line, cut at {self.delimiter!r}; name the columns as that line "
                 f"does, or say {parameter('delimiter')}; where no line names them, turn off "
@@ -390,8 +394,13 @@ class _Table:
             count = self.names.count(name)
             if count != 1:
                 _without_nul(self.text.name, self.first_line.encode())
-                problem = "has more than one" if count else "has no"
-                raise DataError(f"{self.text.name} {problem} column {name!r}{advice}")
+            if count > 1:
+                raise DataError(
+                    f"{self.text.name} has more than one column {name!r}; rename all but one"
+                )
+            if count == 0:
+                problem = f"{self.text.name} has no column {name!r}{advice}"
+                raise DataError(problem, options=options)
 
     def refuse_damage(self) -> None:
         """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.

@@ -11,9 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import typer
 from commands import run_after
 from real_data import REPOSITORY
 
+from fim_private.cli.commands import app
+from fim_private.cli.parsing import commands_of
 from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, single
 from fim_private.options import CHOOSING, MAX_RANK
 from fim_private.options.declaration import options_of
@@ -28,6 +31,22 @@ EXIT_CODES = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text("
 def test_a_page_is_what_its_script_makes(name: str) -> None:
     made = runpy.run_path(str(REPOSITORY / "scripts" / f"make_{name}_page.py"))["page"]()
     assert (REPOSITORY / f"docs/{name}.md").read_text("utf-8") == made, "run make reference"
+
+
+def test_a_terminal_breaks_the_lines_of_help_by_its_width() -> None:
+    application = typer.main.get_command(app)
+    texts = [application.help, *(command.help for _, command in commands_of(application))]
+    assert len(texts) > 10
+    for text in texts:
+        assert not re.search(r"(?<!\n)\n(?!\n)", str(text))
+
+
+def test_what_only_shows_releases_nothing() -> None:
+    commands = dict(commands_of(typer.main.get_command(app)))
+    for name in ("show", "report", "changes"):
+        options = [given for given in commands[(name,)].params if given.param_type_name == "option"]
+        assert not any(given.rich_help_panel == "What to release" for given in options)
+        assert not any("elease association rules" in given.help for given in options)
 
 
 def test_help_names_the_mechanisms_of_the_registry() -> None:

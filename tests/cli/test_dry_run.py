@@ -71,3 +71,10 @@ def test_segments_share_the_budget() -> None:
 def test_what_a_plan_cannot_do_is_refused(arguments: list[Any], problem: str) -> None:
     with pytest.raises(fim.ParameterError, match=problem):
         dry_run(*arguments)
+
+
+def test_a_plan_that_promises_little_is_warned_of() -> None:
+    with pytest.warns(fim.PrivacyWarning, match="epsilon 20 promises next to nothing"):
+        dry_run("--epsilon", "20")
+    with pytest.warns(fim.PrivacyWarning, match=r"delta 0.001 is not below 1 / \(number of units"):
+        dry_run("--delta", "0.001", "--units", "1000")

@@ -180,6 +180,18 @@ def test_variables_of_other_things_are_not_ours(shop: Path) -> None:
     assert "What it takes" in told(run(shop, "plan", **variables))
 
 
+def test_a_variable_without_the_name_of_a_command_is_refused_where_it_would_be_missed(
+    shop: Path,
+) -> None:
+    for words in (["plan"], ["mine", "baskets.dat"]):
+        name = words[0].upper()
+        done = run(shop, *words, FIM_PRIVATE_EPSILON="0.1")
+        assert f"not read: call it FIM_PRIVATE_{name}_EPSILON" in refused(done)
+        variables = {"FIM_PRIVATE_EPSILON": "0.1", f"FIM_PRIVATE_{name}_EPSILON": "0.5"}
+        assert "ε = 0.5" in told(run(shop, *words, **variables))
+        assert "ε = 2" in told(run(shop, *words, "--epsilon", "2", FIM_PRIVATE_EPSILON="0.1"))
+
+
 def test_a_seed_is_never_taken_from_elsewhere() -> None:
     """Whoever runs the command must know that its output is predictable; that of an audit has no
     secrets.

@@ -72,3 +72,12 @@ def test_a_figure_is_said_to_be_written(compared: list[str], tmp_path: Path) -> 
     done = run(tmp_path, *PLAN, "--units", "1000", *compared, "--figure", "plan.svg")
     assert (done.stdout, done.stderr, done.returncode) == ("", "wrote plan.svg\n", 0)
     assert (tmp_path / "plan.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_a_plan_warns_of_a_promise_that_is_next_to_none(tmp_path: Path) -> None:
+    done = run(tmp_path, "plan", "--units", "1000", "--delta", "0.001", "--epsilon", "12")
+    assert "Warning: --epsilon 12 promises next to nothing" in done.stderr
+    assert "Warning: --delta 0.001 is not below 1 / (number of units)" in done.stderr
+    users = run(tmp_path, "plan", "--units", "1000", "--user-items", "30", "--delta", "0.001")
+    assert "Warning: --delta 0.001 is not below 1 / (number of units)" in users.stderr
+    assert not run(tmp_path, "plan", "--units", "1000").stderr

@@ -53,6 +53,26 @@ def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_
     assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(path, delimiter=",")
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.dat"])
+@pytest.mark.parametrize("first", ["", "id,items\n"])
+def test_an_id_in_front_of_each_basket_is_refused(name: str, first: str, tmp_path: Path) -> None:
+    items = ("tea", "milk", "2 eggs")
+    lines = [f"{1000 + 3 * n},{','.join(items[: 1 + n % 3])}\n" for n in range(12)]
+    text = (first + "".join(lines)).replace(" ", "")
+    if name == "a.dat":
+        text = text.replace(",", " ")
+    path = written(tmp_path, name, text)
+    refused(path, "has a number in front of each line", "input_format")
+    form = "fimi" if name == "a.dat" else "lines"
+    assert {1000, "tea"} in baskets(path, input_format=form)
+    assert len(baskets(written(tmp_path, name, text + "2000 7\n2001,7\n"))) > 12
+
+
+def test_two_columns_of_one_name_are_to_be_renamed(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "order_id,product,product\n1,tea,milk\n")
+    assert refused(path, **LONG).endswith("more than one column 'product'; rename all but one")
+
+
 def test_a_delimiter_may_be_called_by_its_name(tmp_path: Path) -> None:
     names = {"comma": ",", "semicolon": ";", "pipe": "|", "tab": "\t", "\\t": "\t"}
     expected = [{"whole milk", "bread"}, {"whole milk"}]
@@ -104,7 +124,9 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
     refused(written(tmp_path, "b.csv", "order_id,product\n1,thé\n", "cp1252"), "UTF-8", **LONG)
     refused(written(tmp_path, "c.csv", b"\x81\x81"), "is not CP1252 text", encoding="cp1252")
     no_mark = "order_id,product\n1,tea\n".encode("utf-16-le")
-    refused(written(tmp_path, "e.csv", no_mark), "has a NUL byte, as UTF-16 does", **LONG)
+    refused(
+        written(tmp_path, "e.csv", no_mark), "as UTF-16 does: name its encoding, utf-16-le", **LONG
+    )
     odd = written(tmp_path, "d.csv", "milk\n".encode("utf-16") + b"\0")
     refused(odd, "is not UTF-16 text")
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -237,15 +238,122 @@ def test_a_customer_who_is_named_in_the_first_row_of_an_order_only(tmp_path: Pat
     seen = fim.inspect(path)
     assert seen.options == {"basket": "Name", "item": "Lineitem name"}
     assert seen.baskets == 60
-    (note,) = (note for note in seen.notes if "first row of an order" in note)
-    assert note.startswith("Column 'Email' names the customer only in the first row of an order.")
+    (note,) = (note for note in seen.notes if "only in some rows of an order" in note)
+    assert note.startswith("Column 'Email' names the customer only in some rows of an order, such")
     assert "t['Email'] = t.groupby('Name')['Email'].transform('first')" in note
     # Who names the customer is told, too, and what the note says to do is done.
     named: dict[str, Any] = {"user": "Email", "missing_user": "drop", **seen.options}
-    assert any("first row of an order" in note for note in fim.inspect(path, **named).notes)
+    assert any("only in some rows of an order" in note for note in fim.inspect(path, **named).notes)
     table = pd.read_csv(path)
     table["Email"] = table.groupby("Name")["Email"].transform("first")
     whole = fim.inspect(table)
     assert (whole.users, whole.baskets) == (7, 60)
     assert whole.options["user"] == "Email"
-    assert not any("first row of an order" in note for note in whole.notes)
+    assert not any("only in some rows of an order" in note for note in whole.notes)
+
+
+def test_the_index_of_pandas_in_a_file_is_shown_as_no_item(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"tea": [1, 1], "milk": [0, 1]}, index=pd.Index([7, 8], name="order"))
+    frame.to_parquet(tmp_path / "a.parquet")
+    seen = fim.inspect(tmp_path / "a.parquet")
+    roles = {column.name: column.role for column in seen.columns}
+    assert roles == {"tea": "item", "milk": "item", "order": None}
+    assert seen.items == 2
+
+
+def orders(customer_of: Callable[[int], object]) -> pd.DataFrame:
+    rows = [(n, customer_of(n), item) for n in range(300) for item in ("tea", "milk")]
+    return pd.DataFrame(rows, columns=["order_id", "customer_id", "product"])
+
+
+@pytest.mark.parametrize(
+    ("guest", "other", "condition"),
+    [
+        (0, 1000, "customer_id <> 0"),
+        ("0", "C", "customer_id <> '0'"),
+        ("it's", "C", "customer_id <> 'it''s'"),
+    ],
+)
+def test_a_user_who_stands_for_many_is_pointed_out(
+    guest: Any, other: Any, condition: str, tmp_path: Path
+) -> None:
+    frame = orders(lambda n: guest if n % 4 == 0 else other + type(other)(n % 50))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (tmp_path / "a.csv", tmp_path / "a.parquet", frame):
+        seen = fim.inspect(source)
+        (note,) = (note for note in seen.notes if note.startswith("One user"))
+        assert note.startswith(f"One user, {str(guest)!r} it seems, has 75 of the 300 baskets.")
+        assert f'where "{condition}"' in note
+        without = fim.inspect(source, where=condition, **seen.options)
+        assert (without.baskets, seen.baskets) == (225, 300)
+        assert not any(note.startswith("One user") for note in without.notes)
+
+
+def test_an_id_of_a_basket_with_several_users_is_pointed_out() -> None:
+    frame = orders(lambda n: 1000 + n % 50)
+    assert not any("different ids" in note for note in fim.inspect(frame).notes)
+    frame["customer_id"] = frame["customer_id"].astype(str)
+    frame.loc[::4, "customer_id"] = "00" + frame.loc[::4, "customer_id"]
+    seen = fim.inspect(frame)
+    (note,) = (note for note in seen.notes if "different ids" in note)
+    assert note.startswith("There are 450 baskets, and 300 different ids in 'order_id'")
+    frame["order_id"] %= 6  # as ids that begin anew for each customer
+    assert not any("different ids" in note for note in fim.inspect(frame).notes)
+
+
+def test_items_that_look_the_same_are_pointed_out() -> None:
+    seen = fim.inspect([["\xc4pfel", "tea"], ["A\u0308pfel", "tea\u200b"], ["\u00e9", "milk"]])
+    (note,) = (note for note in seen.notes if "look the same" in note)
+    assert note.startswith("2 items are written in several ways that look the same, such as ")
+    assert r"'A\u0308pfel' and '\xc4pfel'" in note
+    assert not any("look the same" in note for note in fim.inspect([["tea", "Tea"]]).notes)
+
+
+def test_numbers_that_were_rounded_are_pointed_out(tmp_path: Path) -> None:
+    frame = orders(lambda n: 10**16 + n)
+    assert not any("rounded" in note for note in fim.inspect(frame).notes)
+    frame["customer_id"] = frame["customer_id"].astype(float)
+    (note,) = (note for note in fim.inspect(frame).notes if "rounded" in note)
+    assert note.startswith("Column 'customer_id' has numbers that were rounded before, such as '1")
+    frame["customer_id"] %= 1000
+    frame["product"] = ["4,00638E+12", "4006381333931"] * 300
+    frame.to_csv(tmp_path / "a.csv", sep=";", index=False)
+    for source in (frame, tmp_path / "a.csv"):
+        (note,) = (note for note in fim.inspect(source).notes if "rounded" in note)
+        assert "Column 'product' has numbers that were rounded before, such as '4,0" in note
+
+
+def test_ids_of_baskets_that_begin_anew_are_pointed_out() -> None:
+    rows = [(n % 20, f"{1 + n // 20:02d}.03.2026", item) for n in range(300) for item in "ab"]
+    frame = pd.DataFrame(rows, columns=["receipt", "date", "product"])
+    (note,) = (note for note in fim.inspect(frame).notes if "come again" in note)
+    assert note.startswith("Most ids in 'receipt' come again on other days ('date').")
+    together: dict[str, Any] = {"basket": ["receipt", "date"], "item": "product"}
+    seen = fim.inspect(frame, **together)
+    assert seen.baskets == 300
+    assert not any("come again" in note for note in seen.notes)
+    frame["receipt"] = frame.index // 2
+    frame["date"] += [" 10:00", " 10:01"] * 300
+    assert not any("come again" in note for note in fim.inspect(frame).notes)
+
+
+def test_a_total_in_a_one_hot_table_is_pointed_out(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"tea": [1, 0, 1, 1], "milk": [0, 1, 1, 1], "Gesamt": [1, 1, 2, 2]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.csv", tmp_path / "a.parquet"):
+        (note,) = (note for note in fim.inspect(source).notes if "'Gesamt'" in note)
+        assert note.startswith("Column 'Gesamt' is never 0, so every basket has it as an item.")
+    assert not any("never 0" in note for note in fim.inspect(frame[["tea", "milk"]]).notes)
+
+
+def test_a_misspelt_column_is_told_with_the_names_that_there_are(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", SALES)
+    first_line = r"Its first line, cut at ';', is 'Member_number', 'Date', 'order_id', "
+    with pytest.raises(fim.DataError, match=f"has no column 'Order_ID' .*{first_line}"):
+        fim.inspect(path, basket="Order_ID", item="itemDescription")
+    with pytest.raises(fim.DataError, match=r"are called 1, 2, and so on$"):
+        fim.inspect(path, basket="7", item="2", header=False)
+    with pytest.raises(fim.DataError, match=r"turn off header$"):
+        fim.mine(path, basket="Order_ID", item="itemDescription")

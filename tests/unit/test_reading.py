@@ -1,5 +1,7 @@
+import csv
 import gzip
 import io
+import sqlite3
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -248,11 +250,17 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         (SECRET.encode(), "bytes"),
         (None, "NoneType"),
         ({SECRET: [SECRET]}, "give its values()"),
+        ([["tea"], {SECRET: 1}], "pandas.DataFrame(rows)"),
+        (pd.Series([{SECRET: 1}]), "pandas.DataFrame(rows)"),
+        (pd.DataFrame({"o": [1], "i": [SECRET]}).itertuples(), "pandas.DataFrame(rows)"),
         (io.StringIO(SECRET), "give the path of the file"),
+        (csv.reader([SECRET]), "give the path of the file"),
+        (csv.DictReader([SECRET]), "give the path of the file"),
+        (sqlite3.connect(":memory:").execute("select 1, 'tea'"), "read them into a frame"),
         (pd.DataFrame({"o": [1], "i": [SECRET]}).groupby("o")["i"], "agg(list)"),
-        (np.array([[0, 2]]), "more than 0 and 1"),
-        (np.array([["a", "b"]]), "astype(bool)"),
-        (np.array([True]), "two-dimensional"),
+        (np.array([[0, 2]]), "more than 0 and 1: give array > 0 if these are quantities"),
+        (np.array([["a", "b"]]), "give array.tolist()"),
+        (np.array([True]), "two dimensions"),
         (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
         (pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}), "a column of the frame holds more than 0"),
         (pd.DataFrame({SECRET: [0, 3]}).astype(pd.SparseDtype(int, 0)), "more than 0 and 1"),
@@ -265,6 +273,25 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
 )
 def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
     refused(source, part)
+
+
+def test_columns_of_what_has_none_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    named: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
+    problem = "user, basket and item cannot be used with an iterable of baskets, where there are "
+    problem += "no such columns: give a frame, such as pandas.DataFrame(rows)"
+    refused([{"u": 1, "b": 2, "i": 3}], problem, error=ParameterError, **named)
+    path = written(tmp_path, "a.csv", "milk,bread\n")
+    problem = "user cannot be used with one basket per line, where there are no such columns: name "
+    refused(path, problem + "basket and item", error=ParameterError, user="u")
+
+
+def test_rows_of_a_table_in_a_list_are_no_baskets() -> None:
+    rows = [(1000 + n // 2, SECRET + "xy"[n % 2]) for n in range(20)]
+    for source in (rows, [*map(list, rows)], iter(rows), [(f"A-{n}", item) for n, item in rows]):
+        refused(source, "looks like rows of a table", "pandas.DataFrame(rows)", "each basket a set")
+    assert len(baskets([*map(set, rows)])) == 20
+    assert len(baskets(rows[:9])) == 9
+    assert len(baskets([*rows, (1, 2, 3)])) == 21
 
 
 # The catalogue

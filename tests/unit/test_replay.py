@@ -74,7 +74,7 @@ def test_the_worst_pair_and_its_value_are_said() -> None:
     pairs = [([1], [2]), ([1], [1, 2, 2]), ([4], [5])]
     loss = audit(normal_counts, pairs, rho=1)
     assert (loss.pair, loss.share) == (1, 8)
-    used = "8 times what it allows is used (pair 1, step 0, value 2: 0 and 2)"
+    used = "the mechanism uses 8 times what it allows (pair 1, step 0, value 2: 0 and 2)"
     assert str(loss) == f"the promise does not hold: {used}"
     assert "nowhere" in str(audit(normal_counts, [([1], [1])], rho=1))
 

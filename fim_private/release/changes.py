@@ -20,7 +20,7 @@ from fim_private.release import words
 from fim_private.release.release import Release
 from fim_private.release.saved import load
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.itemsets import Items, Itemset
+from fim_private.request.itemsets import Items, Itemset, Listed
 from fim_private.request.supports import NoiseKind
 
 if TYPE_CHECKING:
@@ -165,10 +165,16 @@ class Changes(Tabular):
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
                 "(Benjamini–Hochberg): at most 5 % of those reported are expected to be noise."
             )
-        if any(change.change in ("new", "gone") for change in self.changes):
+        in_one = [change for change in self.changes if change.change in ("new", "gone")]
+        if in_one:
             notes.append(
                 "A new or gone itemset is in one release only. Its share in the other is taken to "
-                "be at most the lowest upper limit there. It may also have been missed."
+                "be below that of everything there. It may also have been missed."
+            )
+        if any(change.interval is None for change in in_one):
+            notes.append(
+                "Without an interval nothing is known of it in the other release, which has "
+                "nothing of its size, or had another list to look through."
             )
         return notes
 
@@ -392,6 +398,8 @@ def all_changes(before: Release, after: Release) -> Changes:
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
     earlier, later = _estimates(before, common), _estimates(after, common)
+    most_before = _most_by_size(before, after, common)
+    most_after = _most_by_size(after, before, common)
     uncorrected, pairs = [], []
     for key, items in (named_itemsets(after) | named_itemsets(before)).items():
         first, second = earlier.get(key), later.get(key)
@@ -399,9 +407,9 @@ def all_changes(before: Release, after: Release) -> Changes:
             pairs.append((first, second))
             uncorrected.append(_moved(first, second, items))
         elif second:
-            uncorrected.append(_new(second, _most_in(before, len(key)), items))
+            uncorrected.append(_new(second, most_before.get(len(key)), items))
         elif first:
-            uncorrected.append(_reversed(_new(first, _most_in(after, len(key)), items)))
+            uncorrected.append(_reversed(_new(first, most_after.get(len(key)), items)))
     p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
     clear = _clear_among(p_values)
     corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
@@ -497,6 +505,11 @@ def check_alike(first: Release, second: Release) -> None:
     pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
+    for option, name in (("catalogue_label", "label"), ("group", "group")):
+        named, second_named = (
+            getattr(release.scope.catalogue, name, None) for release in (first, second)
+        )
+        pairs[option] = named, second_named
     differences = [_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
     if not {*first.sizes} & {*second.sizes}:
         differences.append(f"their itemsets have {first.size} and {second.size} items")
@@ -591,18 +604,61 @@ def named_itemsets(release: Release) -> dict[frozenset[Item], Items]:
     }
 
 
-def _most_in(release: Release, size: int) -> float | None:
-    """Return the largest share that an itemset which a release lacks is taken to have in it.
+def _most_by_size(release: Release, other: Release, sizes: Collection[int]) -> dict[int, float]:
+    """Return, by size, the largest share that an itemset which a release lacks is taken to have.
 
-    It is None if that is unknown.
+    Sizes of which nothing is known have no key.
+
+    Args:
+        release: The release that lacks the itemset.
+        other: The release that has it.
+        sizes: The sizes.
     """
-    intervals = [
-        release.share_interval_of(itemset.by_itself)
+    if not _looked_for_all(release, other):
+        return {}
+    most = {size: _most_in(release, size) for size in sizes}
+    return {size: limit for size, limit in most.items() if limit is not None}
+
+
+def _looked_for_all(release: Release, other: Release) -> bool:
+    """Return whether a release would have found what the other has, if it were frequent enough."""
+    if release.mechanism == words.GIVEN:
+        return False
+    listed = _list_of(release)
+    return listed is None or listed == _list_of(other)
+
+
+def _list_of(release: Release) -> Listed | None:
+    """Return the list of items of a release, without what depends on the itemsets that came out.
+
+    It is None where no item of the data was left out.
+    """
+    listed = release.scope.catalogue
+    if listed is None or listed.items_are_public:
+        return None
+    return replace(listed, codes=(), within=())
+
+
+def _most_in(release: Release, size: int) -> float | None:
+    """Return the largest share that an itemset of a size is taken to have, if a release lacks it.
+
+    It is the lowest of upper limits that hold all at once, with 95 % probability (Bonferroni). Of
+    many limits that hold each by itself, the lowest is often too low. It is None if the release has
+    no such itemset.
+    """
+    # With one ranking of all sizes, an itemset competed with the last one of any size.
+    sizes = release.sizes if release.union else (size,)
+    estimates = [
+        _Estimate.of(release, itemset.by_itself)
         for itemset in release.itemsets
-        # With one ranking of all sizes, an itemset competed with the last one of any size.
-        if release.union or len(itemset.items or ()) == size
+        if len(itemset.items or ()) in sizes and release.share_of(itemset) is not None
     ]
-    return min((interval[1] for interval in intervals if interval), default=None)
+    missed = (1 - CONFIDENCE) / max(len(estimates), 1)
+    limits = [
+        max(estimate.share + _reach(missed, estimate) + estimate.slack, estimate.interval[1])
+        for estimate in estimates
+    ]
+    return min(limits, default=None)
 
 
 def _names(before: Release, after: Release) -> tuple[str, str]:

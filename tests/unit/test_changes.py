@@ -145,6 +145,51 @@ def test_what_is_in_one_release_only_is_new_or_gone() -> None:
     assert "may also have been missed" in str(fim.changes(before, after, keep_all=True))
 
 
+def test_what_a_release_lacks_is_bounded_by_limits_that_hold_at_once() -> None:
+    """Of many limits that hold each by itself, the lowest is below the truth."""
+    frequent = [(f"i{n}",) for n in range(80) for _ in range(50)]
+    baskets = [*frequent, *[("last",)] * 50, *[("rest",)] * 4000]
+    false = 0
+    for seed in range(5):
+        rough = fim.count(baskets, [(f"i{n}",) for n in range(80)], epsilon=1.0, seed=2 * seed)
+        before = replace(rough, mechanism="levelwise")
+        after = fim.count(baskets, [("last",)], epsilon=9.0, seed=2 * seed + 1)
+        [new] = [one for one in fim.changes(before, after, keep_all=True) if one.change == "new"]
+        assert new.interval is not None
+        false += new.clear
+    assert not false
+
+
+def test_of_what_a_release_was_not_asked_for_nothing_is_known() -> None:
+    baskets = [("milk",)] * 3000 + [("tea",)] * 60 + [("rest",)] * 940
+    asked: Any = {"size": 1, "top": 2, "epsilon": 5.0}
+    one = fim.count(baskets, [["tea"]], seed=1)
+    two = fim.count(baskets, [["tea"], ["milk"]], seed=2)
+    few = fim.mine(baskets, catalogue=["tea", "rest"], seed=1, **asked)
+    more = fim.mine(baskets, catalogue=["tea", "milk", "rest"], seed=2, **asked)
+    for first, second in ((one, two), (few, more), (more, few), (two, one)):
+        found = fim.changes(first, second, keep_all=True)
+        [change] = [change for change in found if change.items == ("milk",)]
+        assert (change.difference, change.interval, change.clear) == (None, None, False)
+        assert "another list" in str(found)
+    everything = fim.mine(baskets, seed=3, **asked)
+    assert [change.items for change in fim.changes(few, everything)] == []
+
+
+def test_items_and_groups_of_items_are_not_compared() -> None:
+    """A group such as dairy is no item that is new."""
+    baskets = [("milk",)] * 3000 + [("tea",)] * 900
+    products = pa.table({"item": ["milk", "tea"], "kind": ["dairy", "drinks"]})
+    asked: Any = {"size": 1, "top": 2, "epsilon": 5.0, "seed": 1, "catalogue": products}
+    grouped = fim.mine(baskets, catalogue_item="item", group="kind", **asked)
+    single = fim.mine(baskets, catalogue_item="item", **asked)
+    with pytest.raises(fim.ParameterError, match=r"they differ in group \('kind' and none\)$"):
+        fim.changes(grouped, single)
+    labelled = fim.mine(baskets, catalogue_item="item", catalogue_label="kind", **asked)
+    with pytest.raises(fim.ParameterError, match=r"differ in catalogue_label \(none and 'kind'\)$"):
+        fim.changes(single, labelled)
+
+
 def test_forms(tmp_path: Path) -> None:
     ones = [counted(shop(1), 1), counted(shop(2, moved={3: 700}), 2)]
     paths = [tmp_path / name for name in ("w45.parquet", "w46.json")]

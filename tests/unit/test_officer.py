@@ -283,6 +283,9 @@ def test_a_single_period_is_not_taken_for_several_releases() -> None:
     assert facts.steps[0] == "Each of the releases that were made together has such steps:"
     assert "Asked for: at most 1 itemset of size 2 in each period." in facts.released
     first, last = several.releases
+    on_page = Markup(page(several)).words
+    for sentence in (facts.steps[0], *facts.released):
+        assert sentence in on_page
     changed = replace(several, releases=(first, replace(last, shares=mined().shares)))
     assert facts_of(changed).steps == (
         "The releases that were made together do not have the same steps: see each of them.",

@@ -165,6 +165,11 @@ class Changes(Tabular):
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
                 "(Benjamini–Hochberg): at most 5 % of those reported are expected to be noise."
             )
+        if any(release.min_support is not None for release in self.releases):
+            notes.append(
+                "Noise lifts some itemsets over a least support. Their shares tend to be too high "
+                "there, so their intervals hold less often."
+            )
         in_one = [change for change in self.changes if change.change in ("new", "gone")]
         if in_one:
             notes.append(

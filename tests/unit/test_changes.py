@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from commands import run
+from released import Markup
 
 import fim_private as fim
-from fim_private.release.page import changes_page
+from fim_private.release.page import changes_page, trend_page
 
 PAIRS = [(f"a{i}", f"b{i}") for i in range(40)]
 UNITS = 20_000
@@ -174,6 +175,15 @@ def test_of_what_a_release_was_not_asked_for_nothing_is_known() -> None:
         assert "another list" in str(found)
     everything = fim.mine(baskets, seed=3, **asked)
     assert [change.items for change in fim.changes(few, everything)] == []
+
+
+def test_that_noise_lifts_itemsets_over_a_least_support_is_said() -> None:
+    before, after = counted(shop(1), 1), counted(shop(2), 2)
+    lifted = "Noise lifts some itemsets over a least support."
+    assert lifted not in str(fim.changes(before, after))
+    limited = replace(before, min_support=100, threshold=100)
+    assert lifted in str(fim.changes(limited, after))
+    assert lifted in Markup(trend_page({"one": limited, "two": after})).words
 
 
 def test_items_and_groups_of_items_are_not_compared() -> None:

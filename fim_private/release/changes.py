@@ -39,6 +39,8 @@ FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
 # Supports are rounded to whole units, and so are numbers of units.
 _ROUNDING = 1.0
+# Months are of one length, and so are quarters.
+_MOST_LONGER = 1.2
 # If one release lacks an itemset, the difference is known from one side only.
 _BOUND = {"new": "at least ", "gone": "at most "}
 
@@ -148,8 +150,12 @@ class Changes(Tabular):
 
     @property
     def nothing(self) -> str:
-        """That nothing changed, and the smallest change that would have been seen."""
+        """That nothing changed, or can be compared, and the smallest change that would have been
+        seen.
+        """
         before, after = self.names
+        if not self.compared:
+            return f"No itemset of {before} and {after} can be compared."
         nothing = f"Nothing changed from {before} to {after} by more than the noise"
         if self.smallest is None:
             return f"{nothing}."
@@ -164,6 +170,13 @@ class Changes(Tabular):
             notes.append(
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
                 "(Benjamini–Hochberg): at most 5 % of those reported are expected to be noise."
+            )
+        lengths = self._lengths
+        if max(lengths) > _MOST_LONGER * min(lengths):
+            days = " and ".join(words.number_of(length, "day") for length in lengths)
+            notes.append(
+                f"Their periods have {days}. In a longer one more purchases of each customer "
+                "count, so shares are larger there."
             )
         if any(release.min_support is not None for release in self.releases):
             notes.append(
@@ -182,6 +195,17 @@ class Changes(Tabular):
                 "nothing of its size, or had another list to look through."
             )
         return notes
+
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        """How many days the periods have in which all baskets of a user count together; 1 for other
+        releases, whose shares do not depend on that.
+        """
+        spans = [release.scope.span for release in self.releases]
+        days = [span.days for span in spans if span.per is None]
+        if self.unit != "user" or len(days) < len(spans):
+            return (1,)
+        return tuple(last - first + 1 for first, last in filter(None, days)) or (1,)
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""

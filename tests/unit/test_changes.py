@@ -105,6 +105,34 @@ def test_where_nothing_changed_the_smallest_change_that_would_be_seen_is_one() -
         assert any(clear) == is_clear
 
 
+def test_where_nothing_came_out_nothing_is_compared() -> None:
+    full = counted(shop(1), 1)
+    empty = replace(full, itemsets=(), abstained=True)
+    sentence = "No itemset of before and after can be compared."
+    for before, after in ((full, empty), (empty, full), (empty, empty)):
+        found = fim.changes(before, after)
+        assert sentence in found.notes
+        assert not any("Nothing changed" in note for note in found.notes)
+        assert sentence in changes_page(found)
+
+
+def test_a_longer_period_has_more_of_what_a_user_buys() -> None:
+    full = counted(shop(1), 1)
+
+    def of(period: str | None, **named: Any) -> fim.Release:
+        return replace(full, scope=replace(full.scope, time="day", period=period, **named))
+
+    def said(before: fim.Release, after: fim.Release) -> str:
+        users = [replace(release, privacy_unit="user") for release in (before, after)]
+        return str(fim.changes(*users))
+
+    assert "Their periods have 30 days and 365 days." in said(of("2025-06"), of("2025"))
+    assert "Their periods" not in said(of("2025-02"), of("2025-03"))
+    assert "Their periods" not in said(of("2025-06"), of(None))
+    assert "Their periods" not in said(of("2025-06", per="month"), of("2025", per="month"))
+    assert "Their periods" not in str(fim.changes(of("2025-06"), of("2025")))
+
+
 def moved(release: fim.Release, place: int, by: int) -> fim.Release:
     """Return a release in which one itemset has more support, by so many units."""
     itemsets: list[Any] = [*release.itemsets]

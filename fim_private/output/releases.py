@@ -240,7 +240,10 @@ def _remarks(release: Release) -> Iterator[str]:
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.shares) > 1:
-        yield f"The budget was split: {_split(release.shares)}."
+        budget = "The budget"
+        if release.scope.max_segments > 1:
+            budget = f"The budget of each {release.kind_of_part}"
+        yield f"{budget} was split: {_split(release.shares)}."
     unit = release.privacy_unit
     if release.noise is not None:
         near, kind = release.noise.half_width, NOISE.get(release.noise.kind, "rounded normal")

@@ -292,6 +292,14 @@ def test_a_single_period_is_not_taken_for_several_releases() -> None:
     )
 
 
+def test_the_steps_of_one_period_are_not_taken_for_those_of_all() -> None:
+    asked: dict[str, Any] = {"user": "customer", "time": "date", "top": 3, "seed": 1}
+    year = fim.mine(REPOSITORY / DATA, **asked, period="2025")
+    quarters = fim.mine(REPOSITORY / DATA, **asked, period="quarter", periods="2025-Q1..2025-Q2")
+    assert "The budget was split: " in render_table(year, Screen())
+    assert "The budget of each period was split: " in render_table(quarters, Screen())
+
+
 def test_several_periods_say_what_their_ledger_has_spent(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"user": "customer", "per": "month", "time": "date", "top": 1}
     ledger = fim.Ledger.create(tmp_path / "s.ledger", epsilon=3, delta=1e-5, per="month")

@@ -289,15 +289,18 @@ def _unprotected(release: AnyRelease) -> Iterator[str]:
         f"What many {units} have in common: to show it is the purpose. It may also be true of "
         f"somebody who is not in the data."
     )
-    yield (
-        "Rare products are mostly left out. So this is not a list of all products, and what is "
-        "missing may still be sold."
-    )
+    if release.mechanism != words.GIVEN:
+        yield (
+            "Rare products are mostly left out. So this is not a list of all products, and what is "
+            "missing may still be sold."
+        )
     yield (
         "The number of rows that were skipped, such as rows without an id, is not in the release. "
         "Whoever runs the command can work it out, and nothing protects it."
     )
-    if scope.items_are_public:
+    if release.mechanism == words.GIVEN:
+        yield "Which itemsets were counted: they were given, and taken to be public."
+    elif scope.items_are_public:
         yield "The names of all items: they were taken to be public."
     elif scope.catalogue is not None or scope.groups:
         yield "The catalogue: the list of items was given as public."

@@ -156,6 +156,13 @@ def test_what_is_not_protected_is_named(asked: dict[str, Any], sentence: str) ->
     assert ("The exact number of baskets." in said) == ("neighbors" in asked)
 
 
+def test_itemsets_that_were_given_do_not_come_from_the_data() -> None:
+    said = " ".join(facts_of(fim.count(SHOP, [["bread"], ["tea"]], seed=1)).unprotected)
+    assert "Which itemsets were counted: they were given, and taken to be public." in said
+    assert "come from the data" not in said
+    assert "Rare products" not in said
+
+
 def test_levels_of_groups_have_a_public_catalogue() -> None:
     items = {"item": ["bread", "butter", "jam", "tea"], "kind": ["food", "food", "food", "drink"]}
     asked: dict[str, Any] = {

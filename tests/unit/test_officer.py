@@ -244,6 +244,27 @@ def test_delta_is_held_against_the_number_of_units(delta: float, units: int, sai
     assert sizes == ([] if said is None else [f"{rule} {said}"])
 
 
+@pytest.mark.parametrize(
+    ("units", "said"),
+    [
+        (20_000, "For 20,000 to 60,000 of them it is 0.02 to 0.06: δ is small enough."),
+        (40_000, "For 40,000 to 120,000 of them it is 0.04 to 0.12: δ may be TOO LARGE."),
+        (100_001, "For 100,001 to 300,003 of them it is 0.101 to 0.301: δ is TOO LARGE."),
+        (None, "The release does not have that number."),
+    ],
+)
+def test_delta_is_held_against_the_units_of_several_periods(units: Any, said: str) -> None:
+    """Who buys in one month may be the one who buys in another."""
+    asked: dict[str, Any] = {"user": "customer", "time": "date", "top": 1, "seed": 1}
+    months = fim.mine(REPOSITORY / DATA, **asked, period="month", periods="2025-01..2025-03")
+    releases = tuple(
+        replace(month, units=units, units_noise=None, units_interval=None)
+        for month in months.releases
+    )
+    rule = "δ times the number of users should be 0.1 at most."
+    assert facts_of(replace(months, releases=releases)).spent[-1] == f"{rule} {said}"
+
+
 def test_a_release_with_a_seed_has_no_place_in_a_registry() -> None:
     release = fim.mine(SHOP, size=2, seed=1)
     assert "This page protects nobody" in page(release)

@@ -325,6 +325,21 @@ class _Estimate(NamedTuple):
         return cls(share, interval, variance / units**2, tuple(laplace), slack)
 
 
+class _Last(NamedTuple):
+    """The least frequent itemset of a release, by the estimates.
+
+    Which one it is, noise decides. So what is said of it has to hold for each that might be it
+    (Bonferroni).
+
+    Attributes:
+        estimate: Its share.
+        listed: How many itemsets might be it.
+    """
+
+    estimate: _Estimate
+    listed: int
+
+
 def _tail(distance: float, *estimates: _Estimate) -> float:
     """Return at most how likely the errors of estimates add up to a distance >= 0, either way.
 
@@ -377,20 +392,28 @@ def _moved(before: _Estimate, after: _Estimate, items: Items) -> Change:
     )
 
 
-def _new(estimate: _Estimate, most: float | None, items: Items) -> Change:
+def _new(estimate: _Estimate, last: _Last | None, items: Items) -> Change:
     """Return the change of an itemset that only the later release has.
 
-    most: the largest share that it may have in the earlier one.
+    last: what the earlier one says of it; None if that is nothing.
     """
     change = Change(items, "new", None, estimate.share, None, None, None)
-    if most is None:
+    if last is None:
         return change
-    excess = estimate.share - most
-    p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
-    lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
-    interval = lowest, estimate.interval[1]
-    difference = excess if excess > 0 else None
-    return replace(change, difference=difference, interval=interval, p_value=p_value)
+    least = last.estimate
+    slack = estimate.slack + least.slack
+    lead = estimate.share - least.share - slack
+    tail = _tail(max(lead, 0.0), estimate, least)
+    p_value = min(last.listed * tail / 2, 1.0)  # of one side
+    missed = (1 - CONFIDENCE) / last.listed
+    lowest = max(lead - _reach(missed, estimate, least), -1.0)
+    excess = estimate.share - least.share - _reach(missed, least) - least.slack
+    return replace(
+        change,
+        difference=excess if excess > 0 else None,
+        interval=(min(lowest, estimate.interval[1]), estimate.interval[1]),
+        p_value=p_value,
+    )
 
 
 def _reversed(new: Change) -> Change:
@@ -427,8 +450,8 @@ def all_changes(before: Release, after: Release) -> Changes:
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
     earlier, later = _estimates(before, common), _estimates(after, common)
-    most_before = _most_by_size(before, after, common)
-    most_after = _most_by_size(after, before, common)
+    last_before = _last_by_size(before, after, common)
+    last_after = _last_by_size(after, before, common)
     uncorrected, pairs = [], []
     for key, items in (named_itemsets(after) | named_itemsets(before)).items():
         first, second = earlier.get(key), later.get(key)
@@ -436,9 +459,9 @@ def all_changes(before: Release, after: Release) -> Changes:
             pairs.append((first, second))
             uncorrected.append(_moved(first, second, items))
         elif second:
-            uncorrected.append(_new(second, most_before.get(len(key)), items))
+            uncorrected.append(_new(second, last_before.get(len(key)), items))
         elif first:
-            uncorrected.append(_reversed(_new(first, most_after.get(len(key)), items)))
+            uncorrected.append(_reversed(_new(first, last_after.get(len(key)), items)))
     p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
     clear = _clear_among(p_values)
     corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
@@ -633,20 +656,20 @@ def named_itemsets(release: Release) -> dict[frozenset[Item], Items]:
     }
 
 
-def _most_by_size(release: Release, other: Release, sizes: Collection[int]) -> dict[int, float]:
-    """Return, by size, the largest share that an itemset which a release lacks is taken to have.
+def _last_by_size(release: Release, other: Release, sizes: Collection[int]) -> dict[int, _Last]:
+    """Return the least frequent of the itemsets that compete with those of each size.
 
     Sizes of which nothing is known have no key.
 
     Args:
-        release: The release that lacks the itemset.
+        release: The release that lacks an itemset.
         other: The release that has it.
         sizes: The sizes.
     """
     if not _looked_for_all(release, other):
         return {}
-    most = {size: _most_in(release, size) for size in sizes}
-    return {size: limit for size, limit in most.items() if limit is not None}
+    last = {size: _last_in(release, size) for size in sizes}
+    return {size: found for size, found in last.items() if found is not None}
 
 
 def _looked_for_all(release: Release, other: Release) -> bool:
@@ -668,12 +691,10 @@ def _list_of(release: Release) -> Listed | None:
     return replace(listed, codes=(), within=())
 
 
-def _most_in(release: Release, size: int) -> float | None:
-    """Return the largest share that an itemset of a size is taken to have, if a release lacks it.
+def _last_in(release: Release, size: int) -> _Last | None:
+    """Return the least frequent itemset that competes with those of a size; None if there is none.
 
-    It is the lowest of upper limits that hold all at once, with 95 % probability (Bonferroni). Of
-    many limits that hold each by itself, the lowest is often too low. It is None if the release has
-    no such itemset.
+    An itemset that the release lacks is taken to have no larger share than any of these.
     """
     # With one ranking of all sizes, an itemset competed with the last one of any size.
     sizes = release.sizes if release.union else (size,)
@@ -682,12 +703,9 @@ def _most_in(release: Release, size: int) -> float | None:
         for itemset in release.itemsets
         if len(itemset.items or ()) in sizes and release.share_of(itemset) is not None
     ]
-    missed = (1 - CONFIDENCE) / max(len(estimates), 1)
-    limits = [
-        max(estimate.share + _reach(missed, estimate) + estimate.slack, estimate.interval[1])
-        for estimate in estimates
-    ]
-    return min(limits, default=None)
+    if not estimates:
+        return None
+    return _Last(min(estimates, key=lambda estimate: estimate.share), len(estimates))
 
 
 def _names(before: Release, after: Release) -> tuple[str, str]:

@@ -174,8 +174,8 @@ def test_what_is_in_one_release_only_is_new_or_gone() -> None:
     assert "may also have been missed" in str(fim.changes(before, after, keep_all=True))
 
 
-def test_what_a_release_lacks_is_bounded_by_limits_that_hold_at_once() -> None:
-    """Of many limits that hold each by itself, the lowest is below the truth."""
+def test_what_a_release_lacks_is_not_held_against_the_noise_of_its_last_itemset() -> None:
+    """Of many equal supports the least noisy one is far too small."""
     frequent = [(f"i{n}",) for n in range(80) for _ in range(50)]
     baskets = [*frequent, *[("last",)] * 50, *[("rest",)] * 4000]
     false = 0

@@ -355,9 +355,15 @@ def test_what_users_buy_in_a_month_is_counted_as_users_months() -> None:
     said = " ".join((*facts.spent, *facts.released))
     assert "δ times the number of users' months should be 0.1 at most." in said
     assert f"Number of users' months: {release.units:,} with noise" in said
+    least = fim.mine(REPOSITORY / DATA, **asked, min_support="5%")
+    assert "a noisy support of at least 5 % of all users' months (about " in str(least)
     everyday = Markup(page(release)).words
     assert "Customers' months about 59," in everyday or "Customers' months about 60," in everyday
     assert "A customer counts once for each month." in everyday
+    on_screen = " ".join(render_table(release, Screen()).split())
+    assert f"There are about {release.units:,} users' months in all" in on_screen
+    assert "users' months of the truth with 95 % probability" in on_screen
+    assert "A user with purchases in several months counts once for each." in on_screen
     assert "about any one customer in any one month. What this page promises" in everyday
     moved = Markup(changes_page(fim.changes(release, release, keep_all=True))).words
     assert re.search(r"From .*, about [0-9,]+ customers' months To ", moved)

@@ -553,7 +553,10 @@ def check_has_shares(name: str, release: Release) -> None:
 
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    options, second_options = (vars(release) | vars(release.scope) for release in (first, second))
+    options, second_options = (
+        vars(release) | vars(release.scope) | {"per": release.scope.per_in_words}
+        for release in (first, second)
+    )
     pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset

@@ -78,6 +78,11 @@ def test_what_differs_is_named_with_its_values() -> None:
         fim.changes(plain, folded)
     with pytest.raises(fim.ParameterError, match=r"differ in max_basket \(9 and none\)"):
         fim.changes(replace(plain, max_basket=9), plain)
+    monthly, by_calendar = (
+        replace(plain, scope=replace(plain.scope, per=kind)) for kind in ("month of weeks", "month")
+    )
+    with pytest.raises(fim.ParameterError, match=r"differ in per \('month' and 'calendar month'\)"):
+        fim.changes(monthly, by_calendar)
 
 
 def test_a_planted_change_is_found_and_ranked_first() -> None:

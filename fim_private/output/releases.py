@@ -240,30 +240,34 @@ def _remarks(release: Release) -> Iterator[str]:
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.shares) > 1:
-        yield f"The budget was split: {_split(release.shares)}."
+        budget = "The budget"
+        if release.scope.max_segments > 1:
+            budget = f"The budget of each {release.kind_of_part}"
+        yield f"{budget} was split: {_split(release.shares)}."
     unit = release.privacy_unit
+    units = words.units_of(release, unit)
     if release.noise is not None:
         near, kind = release.noise.half_width, NOISE.get(release.noise.kind, "rounded normal")
         if release.is_pooled:
             yield (
                 f"Each support is estimated with the help of the others, and 95 % of these "
                 f"intervals hold the true number. --intervals exact shows each support by itself, "
-                f"which is within {near:,} {unit}s of the truth with 95 % probability ({kind} "
+                f"which is within {near:,} {units} of the truth with 95 % probability ({kind} "
                 f"noise)."
             )
         else:
             yield (
-                f"Each support is within {near:,} {unit}s of the truth with 95 % probability "
+                f"Each support is within {near:,} {units} of the truth with 95 % probability "
                 f"({kind} noise)."
             )
         if release.units is not None and release.units_interval is not None:
             low, high = release.units_interval
             yield (
-                f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with "
+                f"There are about {release.units:,} {units} in all ({low:,} to {high:,} with "
                 f"95 % probability)."
             )
         elif release.units is not None:
-            yield f"There are {release.units:,} {unit}s in all."
+            yield f"There are {release.units:,} {units} in all."
         if release.scope.per is not None:
             period = release.scope.per_in_words
             yield f"A {unit} with purchases in several {period}s counts once for each."

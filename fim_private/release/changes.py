@@ -20,7 +20,7 @@ from fim_private.release import words
 from fim_private.release.release import Release
 from fim_private.release.saved import load
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.itemsets import Items, Itemset
+from fim_private.request.itemsets import Items, Itemset, Listed
 from fim_private.request.supports import NoiseKind
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
 # Supports are rounded to whole units, and so are numbers of units.
 _ROUNDING = 1.0
+# Months are of one length, and so are quarters.
+_MOST_LONGER = 1.2
 # If one release lacks an itemset, the difference is known from one side only.
 _BOUND = {"new": "at least ", "gone": "at most "}
 
@@ -148,8 +150,12 @@ class Changes(Tabular):
 
     @property
     def nothing(self) -> str:
-        """That nothing changed, and the smallest change that would have been seen."""
+        """That nothing changed, or can be compared, and the smallest change that would have been
+        seen.
+        """
         before, after = self.names
+        if not self.compared:
+            return f"No itemset of {before} and {after} can be compared."
         nothing = f"Nothing changed from {before} to {after} by more than the noise"
         if self.smallest is None:
             return f"{nothing}."
@@ -165,12 +171,41 @@ class Changes(Tabular):
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
                 "(Benjamini–Hochberg): at most 5 % of those reported are expected to be noise."
             )
-        if any(change.change in ("new", "gone") for change in self.changes):
+        lengths = self._lengths
+        if max(lengths) > _MOST_LONGER * min(lengths):
+            days = " and ".join(words.number_of(length, "day") for length in lengths)
+            notes.append(
+                f"Their periods have {days}. In a longer one more purchases of each customer "
+                "count, so shares are larger there."
+            )
+        if any(release.min_support is not None for release in self.releases):
+            notes.append(
+                "Noise lifts some itemsets over a least support. Their shares tend to be too high "
+                "there, so their intervals hold less often."
+            )
+        in_one = [change for change in self.changes if change.change in ("new", "gone")]
+        if in_one:
             notes.append(
                 "A new or gone itemset is in one release only. Its share in the other is taken to "
-                "be at most the lowest upper limit there. It may also have been missed."
+                "be below that of everything there. It may also have been missed."
+            )
+        if any(change.interval is None for change in in_one):
+            notes.append(
+                "Without an interval nothing is known of it in the other release, which has "
+                "nothing of its size, or had another list to look through."
             )
         return notes
+
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        """How many days the periods have in which all baskets of a user count together; 1 for other
+        releases, whose shares do not depend on that.
+        """
+        spans = [release.scope.span for release in self.releases]
+        days = [span.days for span in spans if span.per is None]
+        if self.unit != "user" or len(days) < len(spans):
+            return (1,)
+        return tuple(last - first + 1 for first, last in filter(None, days)) or (1,)
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""
@@ -290,6 +325,21 @@ class _Estimate(NamedTuple):
         return cls(share, interval, variance / units**2, tuple(laplace), slack)
 
 
+class _Last(NamedTuple):
+    """The least frequent itemset of a release, by the estimates.
+
+    Which one it is, noise decides. So what is said of it has to hold for each that might be it
+    (Bonferroni).
+
+    Attributes:
+        estimate: Its share.
+        listed: How many itemsets might be it.
+    """
+
+    estimate: _Estimate
+    listed: int
+
+
 def _tail(distance: float, *estimates: _Estimate) -> float:
     """Return at most how likely the errors of estimates add up to a distance >= 0, either way.
 
@@ -342,20 +392,28 @@ def _moved(before: _Estimate, after: _Estimate, items: Items) -> Change:
     )
 
 
-def _new(estimate: _Estimate, most: float | None, items: Items) -> Change:
+def _new(estimate: _Estimate, last: _Last | None, items: Items) -> Change:
     """Return the change of an itemset that only the later release has.
 
-    most: the largest share that it may have in the earlier one.
+    last: what the earlier one says of it; None if that is nothing.
     """
     change = Change(items, "new", None, estimate.share, None, None, None)
-    if most is None:
+    if last is None:
         return change
-    excess = estimate.share - most
-    p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
-    lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
-    interval = lowest, estimate.interval[1]
-    difference = excess if excess > 0 else None
-    return replace(change, difference=difference, interval=interval, p_value=p_value)
+    least = last.estimate
+    slack = estimate.slack + least.slack
+    lead = estimate.share - least.share - slack
+    tail = _tail(max(lead, 0.0), estimate, least)
+    p_value = min(last.listed * tail / 2, 1.0)  # of one side
+    missed = (1 - CONFIDENCE) / last.listed
+    lowest = max(lead - _reach(missed, estimate, least), -1.0)
+    excess = estimate.share - least.share - _reach(missed, least) - least.slack
+    return replace(
+        change,
+        difference=excess if excess > 0 else None,
+        interval=(min(lowest, estimate.interval[1]), estimate.interval[1]),
+        p_value=p_value,
+    )
 
 
 def _reversed(new: Change) -> Change:
@@ -392,6 +450,8 @@ def all_changes(before: Release, after: Release) -> Changes:
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
     earlier, later = _estimates(before, common), _estimates(after, common)
+    last_before = _last_by_size(before, after, common)
+    last_after = _last_by_size(after, before, common)
     uncorrected, pairs = [], []
     for key, items in (named_itemsets(after) | named_itemsets(before)).items():
         first, second = earlier.get(key), later.get(key)
@@ -399,9 +459,9 @@ def all_changes(before: Release, after: Release) -> Changes:
             pairs.append((first, second))
             uncorrected.append(_moved(first, second, items))
         elif second:
-            uncorrected.append(_new(second, _most_in(before, len(key)), items))
+            uncorrected.append(_new(second, last_before.get(len(key)), items))
         elif first:
-            uncorrected.append(_reversed(_new(first, _most_in(after, len(key)), items)))
+            uncorrected.append(_reversed(_new(first, last_after.get(len(key)), items)))
     p_values = sorted(change.p_value for change in uncorrected if change.p_value is not None)
     clear = _clear_among(p_values)
     corrected = [replace(change, clear=change.p_value in clear) for change in uncorrected]
@@ -493,10 +553,18 @@ def check_has_shares(name: str, release: Release) -> None:
 
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    options, second_options = (vars(release) | vars(release.scope) for release in (first, second))
+    options, second_options = (
+        vars(release) | vars(release.scope) | {"per": release.scope.per_in_words}
+        for release in (first, second)
+    )
     pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
+    for option, name in (("catalogue_label", "label"), ("group", "group")):
+        named, second_named = (
+            getattr(release.scope.catalogue, name, None) for release in (first, second)
+        )
+        pairs[option] = named, second_named
     differences = [_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
     if not {*first.sizes} & {*second.sizes}:
         differences.append(f"their itemsets have {first.size} and {second.size} items")
@@ -591,18 +659,56 @@ def named_itemsets(release: Release) -> dict[frozenset[Item], Items]:
     }
 
 
-def _most_in(release: Release, size: int) -> float | None:
-    """Return the largest share that an itemset which a release lacks is taken to have in it.
+def _last_by_size(release: Release, other: Release, sizes: Collection[int]) -> dict[int, _Last]:
+    """Return the least frequent of the itemsets that compete with those of each size.
 
-    It is None if that is unknown.
+    Sizes of which nothing is known have no key.
+
+    Args:
+        release: The release that lacks an itemset.
+        other: The release that has it.
+        sizes: The sizes.
     """
-    intervals = [
-        release.share_interval_of(itemset.by_itself)
+    if not _looked_for_all(release, other):
+        return {}
+    last = {size: _last_in(release, size) for size in sizes}
+    return {size: found for size, found in last.items() if found is not None}
+
+
+def _looked_for_all(release: Release, other: Release) -> bool:
+    """Return whether a release would have found what the other has, if it were frequent enough."""
+    if release.mechanism == words.GIVEN:
+        return False
+    listed = _list_of(release)
+    return listed is None or listed == _list_of(other)
+
+
+def _list_of(release: Release) -> Listed | None:
+    """Return the list of items of a release, without what depends on the itemsets that came out.
+
+    It is None where no item of the data was left out.
+    """
+    listed = release.scope.catalogue
+    if listed is None or listed.items_are_public:
+        return None
+    return replace(listed, codes=(), within=())
+
+
+def _last_in(release: Release, size: int) -> _Last | None:
+    """Return the least frequent itemset that competes with those of a size; None if there is none.
+
+    An itemset that the release lacks is taken to have no larger share than any of these.
+    """
+    # With one ranking of all sizes, an itemset competed with the last one of any size.
+    sizes = release.sizes if release.union else (size,)
+    estimates = [
+        _Estimate.of(release, itemset.by_itself)
         for itemset in release.itemsets
-        # With one ranking of all sizes, an itemset competed with the last one of any size.
-        if release.union or len(itemset.items or ()) == size
+        if len(itemset.items or ()) in sizes and release.share_of(itemset) is not None
     ]
-    return min((interval[1] for interval in intervals if interval), default=None)
+    if not estimates:
+        return None
+    return _Last(min(estimates, key=lambda estimate: estimate.share), len(estimates))
 
 
 def _names(before: Release, after: Release) -> tuple[str, str]:

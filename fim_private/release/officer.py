@@ -107,7 +107,7 @@ def facts_of(release: AnyRelease, budget: Sequence[str] = ()) -> Facts:
         relation=(
             f"{whole.neighbors}: the promise is about {words.changed(whole.neighbors, whole)}.",
         ),
-        spent=(*_spent(whole), *_size_of_delta(whole)),
+        spent=(*_spent(whole), *_size_of_delta(release)),
         steps=(*_steps(release),),
         budget=(*charged, *budget),
         released=(*_released(release),),
@@ -183,23 +183,40 @@ def _makes_users_several_units(scope: Scope) -> bool:
 
 def _size_of_delta(release: AnyRelease) -> Iterator[str]:
     """Yield whether δ is small enough for the number of units, as far as it was released."""
-    delta = release.cost.delta
+    whole = release.whole
+    delta = whole.cost.delta
     if not delta:
         return
-    units = words.units_of(release, release.privacy_unit)
+    units = words.units_of(whole, whole.privacy_unit)
     rule = f"δ times the number of {units} should be {float(_MOST_EXPOSED)} at most."
-    if release.units is None:
+    numbers = _number_of_units(release)
+    if numbers is None:
         yield f"{rule} The release does not have that number."
         return
-    exposed = delta * release.units
-    verdict = "small enough"
-    if exposed > _MOST_EXPOSED:
-        verdict = "TOO LARGE"
-    about = "" if release.units_noise is None else "about "
-    yield (
-        f"{rule} For {about}{release.units:,} of them it is {rounded_up(exposed, 3)}: δ is "
-        f"{verdict}."
-    )
+    fewest, most = numbers
+    verdict = "may be TOO LARGE"
+    if delta * most <= _MOST_EXPOSED:
+        verdict = "is small enough"
+    elif delta * fewest > _MOST_EXPOSED:
+        verdict = "is TOO LARGE"
+    number, exposed = f"{fewest:,}", rounded_up(delta * fewest, 3)
+    if most > fewest:
+        number += f" to {most:,}"
+        exposed += f" to {rounded_up(delta * most, 3)}"
+    first, *_ = release.by_segment.values()
+    about = "" if first.units_noise is None else "about "
+    yield f"{rule} For {about}{number} of them it is {exposed}: δ {verdict}."
+
+
+def _number_of_units(release: AnyRelease) -> tuple[int, int] | None:
+    """Return how many units there are at least and at most, apart from noise; None if unknown."""
+    numbers = [part.units for part in release.by_segment.values()]
+    if None in numbers:
+        return None
+    largest, together = max(numbers), sum(numbers)
+    if release.kind_of_part in ("item", "level"):  # each has the number of all
+        return largest, largest
+    return max(largest, together // release.whole.scope.max_segments), together
 
 
 def _steps(release: AnyRelease) -> Iterator[str]:
@@ -289,15 +306,18 @@ def _unprotected(release: AnyRelease) -> Iterator[str]:
         f"What many {units} have in common: to show it is the purpose. It may also be true of "
         f"somebody who is not in the data."
     )
-    yield (
-        "Rare products are mostly left out. So this is not a list of all products, and what is "
-        "missing may still be sold."
-    )
+    if release.mechanism != words.GIVEN:
+        yield (
+            "Rare products are mostly left out. So this is not a list of all products, and what is "
+            "missing may still be sold."
+        )
     yield (
         "The number of rows that were skipped, such as rows without an id, is not in the release. "
         "Whoever runs the command can work it out, and nothing protects it."
     )
-    if scope.items_are_public:
+    if release.mechanism == words.GIVEN:
+        yield "Which itemsets were counted: they were given, and taken to be public."
+    elif scope.items_are_public:
         yield "The names of all items: they were taken to be public."
     elif scope.catalogue is not None or scope.groups:
         yield "The catalogue: the list of items was given as public."

@@ -24,6 +24,7 @@ from fim_private.release.changes import (
     spent_by_all,
 )
 from fim_private.release.chart import BarChart
+from fim_private.release.officer import facts_of
 from fim_private.release.release import Release
 from fim_private.release.rules import Number, RuleChoice, Rules, RulesBySegment, rules_by_segment
 from fim_private.release.segments import SegmentedRelease
@@ -124,7 +125,7 @@ def page(
         title=title or _title_of(whole),
         private=whole.private,
         release=whole,
-        budget=budget,
+        facts=facts_of(release, budget),
         segments=segments,
         trend=_trend_of_periods(release),
     )

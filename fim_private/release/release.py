@@ -391,7 +391,7 @@ class Release(Published):
         # Rounded down, never up: what is said of itemsets below the support that was asked for
         # holds below that, too.
         percent = at_most(100 * Exact(self.min_support or 0))
-        return f"{percent} % of all {unit}s ({about}{self.threshold:,})"
+        return f"{percent} % of all {words.units_of(self, unit)} ({about}{self.threshold:,})"
 
     @property
     def guarantee(self) -> str:

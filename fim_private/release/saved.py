@@ -137,6 +137,7 @@ def _release(raw: JsonObject) -> Release:
         raise _FieldError("abstained", "must say whether there are no itemsets")
     values["sizes"] = _sizes(values)
     _check_itemsets(values)
+    _check_shares(values)
     if "noise" in values:
         values.setdefault("shares", (Step("supports", values["sizes"], Fraction(1)),))
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
@@ -222,6 +223,14 @@ def _check_itemset(itemset: Itemset, values: JsonObject, *, with_size: bool) -> 
     for name in needed:
         if vars(itemset)[name] is None:
             raise _FieldError(name, "is missing")
+
+
+def _check_shares(values: JsonObject) -> None:
+    """Check that a step of the run which selects itemsets says of which sizes."""
+    for place, step in enumerate(values.get("shares", ())):
+        if step.purpose == "selection" and not step.sizes:
+            with _inside(f"shares[{place}]"):
+                raise _FieldError("sizes", "must not be empty")
 
 
 # -------------------- one field by itself

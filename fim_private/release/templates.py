@@ -21,7 +21,7 @@ from fim_private.errors import OutputError, ParameterError, parameter, shown
 from fim_private.release import words
 from fim_private.release.drawing import COLOURS, DARK_COLOURS
 from fim_private.release.labels import SMALL
-from fim_private.release.officer import facts_of, facts_of_several
+from fim_private.release.officer import facts_of_several
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -83,7 +83,6 @@ def _environment() -> Environment:
         "one_in_words": one_in_words,
         "rounded_up": rounded_up,
         "growth_bound": growth_bound,
-        "facts_of": facts_of,
         "facts_of_several": facts_of_several,
         "words": words,
         "colours": COLOURS,

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from commands import run
+from released import Markup
 
 import fim_private as fim
-from fim_private.release.page import changes_page
+from fim_private.release.page import changes_page, trend_page
 
 PAIRS = [(f"a{i}", f"b{i}") for i in range(40)]
 UNITS = 20_000
@@ -77,6 +78,11 @@ def test_what_differs_is_named_with_its_values() -> None:
         fim.changes(plain, folded)
     with pytest.raises(fim.ParameterError, match=r"differ in max_basket \(9 and none\)"):
         fim.changes(replace(plain, max_basket=9), plain)
+    monthly, by_calendar = (
+        replace(plain, scope=replace(plain.scope, per=kind)) for kind in ("month of weeks", "month")
+    )
+    with pytest.raises(fim.ParameterError, match=r"differ in per \('month' and 'calendar month'\)"):
+        fim.changes(monthly, by_calendar)
 
 
 def test_a_planted_change_is_found_and_ranked_first() -> None:
@@ -102,6 +108,34 @@ def test_where_nothing_changed_the_smallest_change_that_would_be_seen_is_one() -
         raised = math.floor(found.smallest * before.units) + more
         clear = [len(fim.changes(before, moved(before, place, raised))) for place in range(40)]
         assert any(clear) == is_clear
+
+
+def test_where_nothing_came_out_nothing_is_compared() -> None:
+    full = counted(shop(1), 1)
+    empty = replace(full, itemsets=(), abstained=True)
+    sentence = "No itemset of before and after can be compared."
+    for before, after in ((full, empty), (empty, full), (empty, empty)):
+        found = fim.changes(before, after)
+        assert sentence in found.notes
+        assert not any("Nothing changed" in note for note in found.notes)
+        assert sentence in changes_page(found)
+
+
+def test_a_longer_period_has_more_of_what_a_user_buys() -> None:
+    full = counted(shop(1), 1)
+
+    def of(period: str | None, **named: Any) -> fim.Release:
+        return replace(full, scope=replace(full.scope, time="day", period=period, **named))
+
+    def said(before: fim.Release, after: fim.Release) -> str:
+        users = [replace(release, privacy_unit="user") for release in (before, after)]
+        return str(fim.changes(*users))
+
+    assert "Their periods have 30 days and 365 days." in said(of("2025-06"), of("2025"))
+    assert "Their periods" not in said(of("2025-02"), of("2025-03"))
+    assert "Their periods" not in said(of("2025-06"), of(None))
+    assert "Their periods" not in said(of("2025-06", per="month"), of("2025", per="month"))
+    assert "Their periods" not in str(fim.changes(of("2025-06"), of("2025")))
 
 
 def moved(release: fim.Release, place: int, by: int) -> fim.Release:
@@ -143,6 +177,60 @@ def test_what_is_in_one_release_only_is_new_or_gone() -> None:
     assert (gone.change, gone.after) == ("gone", None)
     assert {one.items[0] for one in fim.changes(before, after)} >= {"a5"}
     assert "may also have been missed" in str(fim.changes(before, after, keep_all=True))
+
+
+def test_what_a_release_lacks_is_not_held_against_the_noise_of_its_last_itemset() -> None:
+    """Of many equal supports the least noisy one is far too small."""
+    frequent = [(f"i{n}",) for n in range(80) for _ in range(50)]
+    baskets = [*frequent, *[("last",)] * 50, *[("rest",)] * 4000]
+    false = 0
+    for seed in range(5):
+        rough = fim.count(baskets, [(f"i{n}",) for n in range(80)], epsilon=1.0, seed=2 * seed)
+        before = replace(rough, mechanism="levelwise")
+        after = fim.count(baskets, [("last",)], epsilon=9.0, seed=2 * seed + 1)
+        [new] = [one for one in fim.changes(before, after, keep_all=True) if one.change == "new"]
+        assert new.interval is not None
+        false += new.clear
+    assert not false
+
+
+def test_of_what_a_release_was_not_asked_for_nothing_is_known() -> None:
+    baskets = [("milk",)] * 3000 + [("tea",)] * 60 + [("rest",)] * 940
+    asked: Any = {"size": 1, "top": 2, "epsilon": 5.0}
+    one = fim.count(baskets, [["tea"]], seed=1)
+    two = fim.count(baskets, [["tea"], ["milk"]], seed=2)
+    few = fim.mine(baskets, catalogue=["tea", "rest"], seed=1, **asked)
+    more = fim.mine(baskets, catalogue=["tea", "milk", "rest"], seed=2, **asked)
+    for first, second in ((one, two), (few, more), (more, few), (two, one)):
+        found = fim.changes(first, second, keep_all=True)
+        [change] = [change for change in found if change.items == ("milk",)]
+        assert (change.difference, change.interval, change.clear) == (None, None, False)
+        assert "another list" in str(found)
+    everything = fim.mine(baskets, seed=3, **asked)
+    assert [change.items for change in fim.changes(few, everything)] == []
+
+
+def test_that_noise_lifts_itemsets_over_a_least_support_is_said() -> None:
+    before, after = counted(shop(1), 1), counted(shop(2), 2)
+    lifted = "Noise lifts some itemsets over a least support."
+    assert lifted not in str(fim.changes(before, after))
+    limited = replace(before, min_support=100, threshold=100)
+    assert lifted in str(fim.changes(limited, after))
+    assert lifted in Markup(trend_page({"one": limited, "two": after})).words
+
+
+def test_items_and_groups_of_items_are_not_compared() -> None:
+    """A group such as dairy is no item that is new."""
+    baskets = [("milk",)] * 3000 + [("tea",)] * 900
+    products = pa.table({"item": ["milk", "tea"], "kind": ["dairy", "drinks"]})
+    asked: Any = {"size": 1, "top": 2, "epsilon": 5.0, "seed": 1, "catalogue": products}
+    grouped = fim.mine(baskets, catalogue_item="item", group="kind", **asked)
+    single = fim.mine(baskets, catalogue_item="item", **asked)
+    with pytest.raises(fim.ParameterError, match=r"they differ in group \('kind' and none\)$"):
+        fim.changes(grouped, single)
+    labelled = fim.mine(baskets, catalogue_item="item", catalogue_label="kind", **asked)
+    with pytest.raises(fim.ParameterError, match=r"differ in catalogue_label \(none and 'kind'\)$"):
+        fim.changes(single, labelled)
 
 
 def test_forms(tmp_path: Path) -> None:

@@ -190,6 +190,13 @@ def test_what_is_not_protected_is_named(asked: dict[str, Any], sentence: str) ->
     assert ("The exact number of baskets." in said) == ("neighbors" in asked)
 
 
+def test_itemsets_that_were_given_do_not_come_from_the_data() -> None:
+    said = " ".join(facts_of(fim.count(SHOP, [["bread"], ["tea"]], seed=1)).unprotected)
+    assert "Which itemsets were counted: they were given, and taken to be public." in said
+    assert "come from the data" not in said
+    assert "Rare products" not in said
+
+
 def test_levels_of_groups_have_a_public_catalogue() -> None:
     items = {"item": ["bread", "butter", "jam", "tea"], "kind": ["food", "food", "food", "drink"]}
     asked: dict[str, Any] = {
@@ -271,6 +278,27 @@ def test_delta_is_held_against_the_number_of_units(delta: float, units: int, sai
     assert sizes == ([] if said is None else [f"{rule} {said}"])
 
 
+@pytest.mark.parametrize(
+    ("units", "said"),
+    [
+        (20_000, "For 20,000 to 60,000 of them it is 0.02 to 0.06: δ is small enough."),
+        (40_000, "For 40,000 to 120,000 of them it is 0.04 to 0.12: δ may be TOO LARGE."),
+        (100_001, "For 100,001 to 300,003 of them it is 0.101 to 0.301: δ is TOO LARGE."),
+        (None, "The release does not have that number."),
+    ],
+)
+def test_delta_is_held_against_the_units_of_several_periods(units: Any, said: str) -> None:
+    """Who buys in one month may be the one who buys in another."""
+    asked: dict[str, Any] = {"user": "customer", "time": "date", "top": 1, "seed": 1}
+    months = fim.mine(REPOSITORY / DATA, **asked, period="month", periods="2025-01..2025-03")
+    releases = tuple(
+        replace(month, units=units, units_noise=None, units_interval=None)
+        for month in months.releases
+    )
+    rule = "δ times the number of users should be 0.1 at most."
+    assert facts_of(replace(months, releases=releases)).spent[-1] == f"{rule} {said}"
+
+
 def test_a_release_with_a_seed_has_no_place_in_a_registry() -> None:
     release = fim.mine(SHOP, size=2, seed=1)
     assert "This page protects nobody" in page(release)
@@ -317,10 +345,21 @@ def test_a_single_period_is_not_taken_for_several_releases() -> None:
     assert facts.steps[0] == "Each of the releases that were made together has such steps:"
     assert "Asked for: at most 1 itemset of size 2 in each period." in facts.released
     first, last = several.releases
+    on_page = Markup(page(several)).words
+    for sentence in (facts.steps[0], *facts.released):
+        assert sentence in on_page
     changed = replace(several, releases=(first, replace(last, shares=mined().shares)))
     assert facts_of(changed).steps == (
         "The releases that were made together do not have the same steps: see each of them.",
     )
+
+
+def test_the_steps_of_one_period_are_not_taken_for_those_of_all() -> None:
+    asked: dict[str, Any] = {"user": "customer", "time": "date", "top": 3, "seed": 1}
+    year = fim.mine(REPOSITORY / DATA, **asked, period="2025")
+    quarters = fim.mine(REPOSITORY / DATA, **asked, period="quarter", periods="2025-Q1..2025-Q2")
+    assert "The budget was split: " in render_table(year, Screen())
+    assert "The budget of each period was split: " in render_table(quarters, Screen())
 
 
 def test_several_periods_say_what_their_ledger_has_spent(tmp_path: Path) -> None:
@@ -350,9 +389,15 @@ def test_what_users_buy_in_a_month_is_counted_as_users_months() -> None:
     said = " ".join((*facts.spent, *facts.released))
     assert "δ times the number of users' months should be 0.1 at most." in said
     assert f"Number of users' months: {release.units:,} with noise" in said
+    least = fim.mine(REPOSITORY / DATA, **asked, min_support="5%")
+    assert "a noisy support of at least 5 % of all users' months (about " in str(least)
     everyday = Markup(page(release)).words
     assert "Customers' months about 59," in everyday or "Customers' months about 60," in everyday
     assert "A customer counts once for each month." in everyday
+    on_screen = " ".join(render_table(release, Screen()).split())
+    assert f"There are about {release.units:,} users' months in all" in on_screen
+    assert "users' months of the truth with 95 % probability" in on_screen
+    assert "A user with purchases in several months counts once for each." in on_screen
     assert "about any one customer in any one month. What this page promises" in everyday
     moved = Markup(changes_page(fim.changes(release, release, keep_all=True))).words
     assert re.search(r"From .*, about [0-9,]+ customers' months To ", moved)

@@ -109,6 +109,12 @@ def test_a_page_where_nothing_came_out_says_so_and_asks_for_nothing() -> None:
         assert release.advice.explanation not in read(release).text
 
 
+def test_what_is_missing_may_just_not_have_been_asked_for() -> None:
+    missing = "Items that are not on this page may be bought{}, too: they were not asked for"
+    assert missing.format(" together") in read(mined(top=1)).words
+    assert missing.format("") in read(mined(size=1, top=1)).words
+
+
 def test_a_page_of_segments_says_where_nothing_came_out() -> None:
     items = [(n, item) for n in range(900) for item in ("tea", "jam")]
     rows = [{"land": "France", "order": n, "item": item} for n, item in items]

@@ -13,6 +13,8 @@ from released import SHOP
 
 import fim_private as fim
 from fim_private.errors import DataError, FimPrivateError
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment
 
@@ -70,6 +72,7 @@ def with_value(values: Any, at: Place, value: Any, *, gone: bool = False) -> Any
 def use(release: Any) -> None:
     """Ask for all that is made of a release."""
     repr(release)
+    render_table(release, Screen())
     release.to_csv(), release.to_svg(), release.to_arrow(), release.to_markdown()
     page(release, rules_by_segment(release) if release.with_parts else None)
     whole = isinstance(release, fim.Release) and release.has_shares
@@ -118,6 +121,9 @@ def test_some_fields_in_some_wrong_ways(tmp_path: Path) -> None:
     assert check(tmp_path / "a.json", release.to_dict(whole=True), 23) > 30
 
 
+# A step without sizes, but not without anything else.
+STEP: Any = {"sizes": [], "fraction": 0.5, "epsilon": 1, "delta": 0, "rho": None}
+SUPPORTS_STEP: Any = {"purpose": "supports", **STEP}
 SUPPORTS: Any = {"size": 2, "top": 2, "supports": True, "count": True, "epsilon": 5, "seed": 1}
 
 
@@ -143,6 +149,7 @@ SUPPORTS: Any = {"size": 2, "top": 2, "supports": True, "count": True, "epsilon"
         (("size",), "2-", None),
         (("size",), "4-2", "size"),
         (("epsilon",), 0, "epsilon"),
+        (("shares",), [{"purpose": "selection", **STEP}, SUPPORTS_STEP], "shares[0].sizes"),
     ],
     ids=str,
 )

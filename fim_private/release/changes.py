@@ -403,17 +403,15 @@ def _new(estimate: _Estimate, last: _Last | None, items: Items) -> Change:
     least = last.estimate
     slack = estimate.slack + least.slack
     lead = estimate.share - least.share - slack
-    tail = _tail(max(lead, 0.0), estimate, least)
-    p_value = min(last.listed * tail / 2, 1.0)  # of one side
     missed = (1 - CONFIDENCE) / last.listed
     lowest = max(lead - _reach(missed, estimate, least), -1.0)
+    interval = min(lowest, estimate.interval[1]), estimate.interval[1]
     excess = estimate.share - least.share - _reach(missed, least) - least.slack
-    return replace(
-        change,
-        difference=excess if excess > 0 else None,
-        interval=(min(lowest, estimate.interval[1]), estimate.interval[1]),
-        p_value=p_value,
-    )
+    if excess <= 0:
+        return replace(change, interval=interval, p_value=1.0)
+    tail = _tail(max(lead, 0.0), estimate, least)
+    p_value = min(last.listed * tail / 2, 1.0)  # of one side
+    return replace(change, difference=excess, interval=interval, p_value=p_value)
 
 
 def _reversed(new: Change) -> Change:

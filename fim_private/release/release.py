@@ -40,6 +40,11 @@ from fim_private.request.supports import SupportNoise
 __all__ = ["Itemset", "Release"]
 
 _MOST_COLUMNS, _MOST_DECIMALS = 10_000, 6
+# Of supports that decide which itemsets are shown (docs/privacy.md, "Noisy supports").
+_LIFTED = (
+    "Noise also decides whose support is large enough to be shown. It lifts some, so fewer than "
+    "95 % of these intervals may hold."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -440,7 +445,7 @@ class Release(Published):
             missed = "Others may have as much, but were not found."
             if self.capped:
                 missed = f"Only {self.top:,} were looked at, which is the limit. {missed}"
-            return sure, missed
+            return sure, missed, _LIFTED
         sentences = []
         if not self.counted:
             sentences.append(self._odds(unit))
@@ -450,7 +455,18 @@ class Release(Published):
             # For how many units a weight stands is estimated from the itemsets that were found
             # (docs/privacy.md, "How certain a release is").
             sentences[-1] += f" This assumes that {_alike(unit)}."
+        if self._leaves_out_by_support:
+            sentences.append(_LIFTED)
         return tuple(sentences)
+
+    @property
+    def _leaves_out_by_support(self) -> bool:
+        """Whether itemsets may have been left out for their noisy supports alone.
+
+        Levelwise leaves out by its counts, too, whose noise is not that of supports.
+        """
+        is_short = len(self.itemsets) < self.wanted
+        return is_short and self.has_supports and not self.counted and not self.keep_all
 
     def _odds(self, unit: str) -> str:
         """Return how far a pick may be from the best, in sentences."""

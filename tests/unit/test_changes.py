@@ -194,6 +194,22 @@ def test_what_a_release_lacks_is_not_held_against_the_noise_of_its_last_itemset(
     assert not false
 
 
+def test_what_is_surely_new_says_by_how_much() -> None:
+    """The test and the difference are nearest to each other where one release has all the noise."""
+    rough = replace(counted(shop(1), 1), mechanism="levelwise")
+    before = replace(rough, itemsets=rough.itemsets[:1])
+    after = fim.count(shop(2, moved={0: 4000}), PAIRS[:2], rho=500, seed=2)
+    [least], [risen, other] = before.itemsets, after.itemsets
+    assert least.support is not None
+    seen = set()
+    for support in range(least.support, least.support + 100):
+        new = replace(other, support=support, interval=(support, support), share_interval=None)
+        found = fim.changes(before, replace(after, itemsets=(risen, new)), keep_all=True)
+        seen |= {(change.clear, change.difference is None) for change in found}
+    assert (True, False) in seen
+    assert (True, True) not in seen
+
+
 def test_of_what_a_release_was_not_asked_for_nothing_is_known() -> None:
     baskets = [("milk",)] * 3000 + [("tea",)] * 60 + [("rest",)] * 940
     asked: Any = {"size": 1, "top": 2, "epsilon": 5.0}

@@ -307,3 +307,15 @@ def test_noise_is_left_out_and_what_leads_it_stays_though_no_rank_is_sure() -> N
     of_noise = [fim.mine(flat, seed=seed, **asked) for seed in range(6)]
     assert all(len(release) < 20 for release in of_noise)
     assert all(itemset.interval[0] > 0 for release in of_noise for itemset in release)
+
+
+def test_supports_that_decide_what_is_shown_may_be_too_high() -> None:
+    baskets = [["tea"]] * 400 + [["jam"]] * 3 + [["milk"]] * 300
+    asked: dict[str, Any] = {"size": 1, "delta": 0, "catalogue": ["tea", "jam", "milk"], "seed": 1}
+    lifted = "so fewer than 95 % of these intervals may hold."
+    short = fim.mine(baskets, **asked, top=3)
+    assert len(short) == 2
+    assert lifted in short.certainty[-1]
+    options: list[dict[str, Any]] = [{"top": 2}, {"top": 3, "keep_all": True}]
+    for every in (*options, {"top": 3, "supports": False}):
+        assert lifted not in " ".join(fim.mine(baskets, **asked, **every).certainty)

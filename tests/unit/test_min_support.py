@@ -136,6 +136,7 @@ def test_picks_are_looked_at_again() -> None:
     assert (capped.capped, len(capped)) == (True, 2)
     assert "Only 2 were looked at, which is the limit. Others may" in " ".join(capped.certainty)
     assert "Others may have as much, but were not found." in " ".join(mined(epsilon=5).certainty)
+    assert "It lifts some" in " ".join(mined(epsilon=5).certainty)
     few = mined(delta=0, catalogue=CATALOGUE)
     assert few.mechanism == "permute-and-flip"
     assert few.cost == PrivacyCost(1, 0)

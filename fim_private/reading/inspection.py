@@ -418,7 +418,7 @@ class _Seen:
     @cached_property
     def table(self) -> ArrowSource:
         """The source as a table."""
-        if self.read_as.form == "long":
+        if self.attempt.table.is_text and self.read_as.form == "long":
             return self.attempt.table_of(InputForm.LONG)
         return self.attempt.table
 

@@ -84,7 +84,8 @@ Teller = Callable[[int, Step], Sequence[Number]]
 def _same(first: object, second: object) -> bool:
     """Return whether two outcomes are alike: in value, in type, and in the order of a mapping.
 
-    Each of these may tell something. NaN is like NaN, but 0.0 is not like -0.0.
+    Each of these may tell something. NaN is like NaN, and so are other missing values, but 0.0 is
+    not like -0.0.
     """
     if type(first) is not type(second):
         return False
@@ -97,11 +98,11 @@ def _same(first: object, second: object) -> bool:
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         alike = (first.dtype, first.shape) == (second.dtype, second.shape)
         return alike and _same(first.tolist(), second.tolist())
-    if isinstance(first, float | complex | np.inexact):
+    if isinstance(first, float | complex | np.inexact | np.datetime64 | np.timedelta64):
         return repr(first) == repr(second)
     try:
-        return bool(first == second)
-    except ValueError:
+        return first is second or bool(first == second)
+    except (TypeError, ValueError):
         kind = type(first).__name__
         raise ParameterError(
             f"a result of the type {kind} cannot be compared: return numbers, texts, lists, "

@@ -242,8 +242,11 @@ def _check_variables(context: Context) -> None:
     for variable, option in known.items():
         bare = f"FIM_PRIVATE_{key_of(option)}".upper()
         if os.environ.get(bare) and source_of(context, option.name) == "DEFAULT":
+            instead = f"call it {variable}"
+            if is_typed_only(option):
+                instead = f"type {option.opts[0]} where you mean it"
             raise ParameterError(
-                f"the environment variable {bare!r} is not read: call it {variable}, or unset it"
+                f"the environment variable {bare!r} is not read: {instead}, or unset it"
             )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import unicodedata
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from fim_private.errors import (
     MemoryLimitError,
     ParameterError,
     parameter,
+    shown,
 )
 from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.purchases import InspectOptions
@@ -54,8 +56,9 @@ EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
-_MANY_USERS, _LARGE_SHARE = 20, 20  # of so many users none has one in so many baskets, usually
-_DAY_CHARACTERS = 10  # of 2026-01-31 14:30 and 31.01.2026 14:30
+# Of so many users none has one in so many baskets, usually, nor so many times the average.
+_MANY_USERS, _LARGE_SHARE, _TIMES_AVERAGE = 20, 20, 5
+_DAY_CHARACTERS, _COMPACT_DAY = 10, 8  # of 2026-01-31 14:30 and 31.01.2026 14:30; of 20260131
 _FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _while_readable = suppress(
@@ -254,9 +257,16 @@ class _Attempt:
 
     @cached_property
     def table(self) -> ArrowSource:
-        """The source as a table, a text as if its first line named columns.
+        """The source as a table, whose rows may be short."""
+        return self.table_of(InputForm.WIDE)
+
+    def table_of(self, rows: InputForm) -> ArrowSource:
+        """Return the source as a table, a text as if its first line named columns.
 
         The table is empty if the source is none, or can be read only once.
+
+        Args:
+            rows: The form of the rows of a text. Those of one item are read faster.
         """
         source, options = self.source, replace(self.reading, head=True)
         if not source.can_be_read_again:
@@ -269,7 +279,7 @@ class _Attempt:
                         return stored
                     form = options.dialect.form
                     if form is None or form.is_table:
-                        return text_table(stored, options, InputForm.WIDE)
+                        return text_table(stored, options, rows)
             # A stream may be there once, and a lazy frame is computed each time.
             elif source.kind not in ("stream", "polars.LazyFrame"):
                 return frames.table_of(source) or _EMPTY
@@ -377,7 +387,7 @@ class _Attempt:
         cut = ""
         if table.is_text:
             cut = f", cut at {table.delimiter!r},"
-        names = ", ".join(map(repr, table.schema.names[:_LISTED_COLUMNS]))
+        names = ", ".join(map(shown, table.schema.names[:_LISTED_COLUMNS]))
         return f". Its first line{cut} is {names}"
 
 
@@ -388,6 +398,8 @@ _NUMBERED = r"^\s*[0-9]+\s*$"
 # As a spreadsheet writes a long number: 4,00638E+12.
 _WITH_EXPONENT = r"^\s*[0-9][.,]?[0-9]*[Ee]\+[0-9]+\s*$"
 _WHOLE_FLOATS = 2.0**53  # not every whole number above it is a float
+_NUMBER = r"-?[0-9]+(\.[0-9]+)?"  # as a condition has it
+_CLOCK = r"[T ]*[0-9]{1,2}:"  # where the time of day begins
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
@@ -402,6 +414,13 @@ class _Seen:
     def read_as(self) -> ReadAs:
         """What it was read as."""
         return self.data.read_as or ReadAs(self.attempt.source.shown, "lists")
+
+    @cached_property
+    def table(self) -> ArrowSource:
+        """The source as a table."""
+        if self.attempt.table.is_text and self.read_as.form == "long":
+            return self.attempt.table_of(InputForm.LONG)
+        return self.attempt.table
 
     @cached_property
     def supports(self) -> Int64:
@@ -437,7 +456,7 @@ class _Seen:
         options: those with which it was read. guessed: which of them nobody named. of_rows: notes
         on its first rows.
         """
-        data, table, source = self.data, self.attempt.table, self.attempt.source
+        data, table, source = self.data, self.table, self.attempt.source
         lengths = np.diff(data.offsets)
         lengths = lengths[lengths > 0]
         first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
@@ -492,7 +511,7 @@ class _Seen:
         if self.read_as.form in _NO_TABLE:
             last_baskets = self.baskets(self.data.offsets[-1 - _LAST :])
             return tuple(tuple(map(str, basket)) for basket in last_baskets)
-        table = self.attempt.table
+        table = self.table
         rows: deque[Sequence[str]] = deque(maxlen=_LAST)
         if table.holds_texts:
             with _while_readable:
@@ -624,7 +643,7 @@ class _Seen:
                 as_texts(ids).to_pylist(), as_texts(days).to_pylist(), strict=True
             ):
                 if number is not None and text is not None:
-                    days_of[number].add(text.strip()[:_DAY_CHARACTERS])
+                    days_of[number].add(_day(text.strip()))
         several = sum(len(days) > 1 for days in days_of.values())
         if 2 * several > len(days_of):
             yield (
@@ -639,15 +658,21 @@ class _Seen:
         if read_as.form != "long":
             return
         names = [*read_as.baskets, *filter(None, [read_as.user]), *read_as.items]
-        for name in dict.fromkeys(names):
-            if name in table.schema.names:
-                rounded = _rounded_number(array for [array] in table.values([name]))
-                if rounded is not None:
-                    yield (
-                        f"Column {name!r} has numbers that were rounded before, such as "
-                        f"{rounded!r}: different ones may have become the same. Export the "
-                        f"column as text, or read it so (in pandas: dtype=str)."
-                    )
+        rounded: dict[str, str | None] = dict.fromkeys(
+            name for name in names if name in table.schema.names
+        )
+        if not rounded:
+            return
+        for arrays in table.values([*rounded]):  # once for all: to read a text takes long
+            for name, array in zip(rounded, arrays, strict=True):
+                rounded[name] = rounded[name] or _rounded_number(array)
+        for name, number in rounded.items():
+            if number is not None:
+                yield (
+                    f"Column {name!r} has numbers that were rounded before, such as {number!r}: "
+                    f"different ones may have become the same. Export the column as text, or read "
+                    f"it so (in pandas: dtype=str)."
+                )
 
     def notes_of_users(self, table: ArrowSource) -> Iterator[str]:
         """Yield notes if one user has many of the baskets, and if ids of baskets have several."""
@@ -656,23 +681,25 @@ class _Seen:
             return
         if user not in table.schema.names:  # a stream, which is not read twice
             return
-        largest = int(np.diff(offsets).max())
-        if _LARGE_SHARE * largest >= self.data.baskets:
+        largest, baskets = int(np.diff(offsets).max()), self.data.baskets
+        is_large = largest >= baskets * max(1 / _LARGE_SHARE, _TIMES_AVERAGE / self.data.units)
+        # A condition may have left out the most frequent one already.
+        if is_large and self.read_as.where is None:
             name, literal = _most_frequent(as_printed(array) for [array] in table.values([user]))
             without = json.dumps(f"{column_text(user)} <> {literal}", ensure_ascii=False)
             yield (
-                f"One user, {name!r} it seems, has {largest:,} of the {self.data.baskets:,} "
-                f"baskets. If that stands for customers who are not known, {parameter('where')} "
-                f"{without} leaves them out."
+                f"One user, {name!r} it seems, has {largest:,} of the {baskets:,} baskets. If that "
+                f"stands for customers who are not known, {parameter('where')} {without} leaves "
+                f"them out."
             )
         if basket is None:
             return
         ids = pa.concat_arrays([as_printed(array).unique() for [array] in table.values([basket])])
         number = len(ids.drop_null().unique())
         # Where ids are days, or begin anew for each user, there are far fewer of them.
-        if number < self.data.baskets < 2 * number:
+        if number < baskets < 2 * number:
             yield (
-                f"There are {self.data.baskets:,} baskets, and {number:,} different ids in "
+                f"There are {baskets:,} baskets, and {number:,} different ids in "
                 f"{basket!r}: rows of one id with several users are a basket of each. Look "
                 f"whether {user!r} is always written in the same way."
             )
@@ -757,17 +784,23 @@ def _summary(lengths: Int64) -> dict[str, float]:
     }
 
 
-def _rounded_number(arrays: Iterable[pa.Array]) -> str | None:
+def _rounded_number(array: pa.Array) -> str | None:
     """Return the first number with an exponent, or the first float above 2^53; None if none."""
-    for array in arrays:
-        if pa.types.is_floating(array.type):
-            rounded = array.filter(pc.greater_equal(pc.abs(array), _WHOLE_FLOATS))
-        else:
-            texts = as_texts(array)
-            rounded = texts.filter(pc.match_substring_regex(texts, _WITH_EXPONENT))
-        if len(rounded):
-            return str(as_printed(rounded)[0])
-    return None
+    if pa.types.is_integer(array.type):
+        return None
+    if pa.types.is_floating(array.type):
+        rounded = array.filter(pc.greater_equal(pc.abs(array), _WHOLE_FLOATS))
+    else:
+        texts = as_texts(array)
+        rounded = texts.filter(pc.match_substring_regex(texts, _WITH_EXPONENT))
+    return str(as_printed(rounded)[0]) if len(rounded) else None
+
+
+def _day(text: str) -> str:
+    """Return the day in the text of a time; an empty text if it has none."""
+    if text.isdecimal() and len(text) > _COMPACT_DAY:  # seconds since 1970
+        return ""
+    return re.split(_CLOCK, text, maxsplit=1)[0][:_DAY_CHARACTERS]
 
 
 def _most_frequent(arrays: Iterable[pa.Array]) -> tuple[str, str]:
@@ -778,7 +811,7 @@ def _most_frequent(arrays: Iterable[pa.Array]) -> tuple[str, str]:
             rows[counted["values"]] += counted["counts"]
     [(text, _)] = rows.most_common(1)
     name = str(text)
-    if all(str(other).isdecimal() for other in rows):
+    if all(re.fullmatch(_NUMBER, str(other)) for other in rows):
         return name, name
     return name, "'" + name.replace("'", "''") + "'"
 

@@ -175,7 +175,7 @@ class Changes(Tabular):
         if max(lengths) > _MOST_LONGER * min(lengths):
             days = " and ".join(words.number_of(length, "day") for length in lengths)
             notes.append(
-                f"Their periods have {days}. In a longer one more purchases of each customer "
+                f"Their periods have {days}. In a longer period, more purchases of each customer "
                 "count, so shares are larger there."
             )
         if any(release.min_support is not None for release in self.releases):

@@ -190,6 +190,8 @@ def test_a_variable_without_the_name_of_a_command_is_refused_where_it_would_be_m
         variables = {"FIM_PRIVATE_EPSILON": "0.1", f"FIM_PRIVATE_{name}_EPSILON": "0.5"}
         assert "ε = 0.5" in told(run(shop, *words, **variables))
         assert "ε = 2" in told(run(shop, *words, "--epsilon", "2", FIM_PRIVATE_EPSILON="0.1"))
+    done = run(shop, "mine", "baskets.dat", FIM_PRIVATE_SEED="1")
+    assert "not read: type --seed where you mean it, or unset it" in refused(done)
 
 
 def test_a_seed_is_never_taken_from_elsewhere() -> None:

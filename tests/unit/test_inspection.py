@@ -270,6 +270,8 @@ def orders(customer_of: Callable[[int], object]) -> pd.DataFrame:
     ("guest", "other", "condition"),
     [
         (0, 1000, "customer_id <> 0"),
+        (-1, 1000, "customer_id <> -1"),
+        (-1.0, 1000.0, "customer_id <> -1"),
         ("0", "C", "customer_id <> '0'"),
         ("it's", "C", "customer_id <> 'it''s'"),
     ],
@@ -283,11 +285,24 @@ def test_a_user_who_stands_for_many_is_pointed_out(
     for source in (tmp_path / "a.csv", tmp_path / "a.parquet", frame):
         seen = fim.inspect(source)
         (note,) = (note for note in seen.notes if note.startswith("One user"))
-        assert note.startswith(f"One user, {str(guest)!r} it seems, has 75 of the 300 baskets.")
+        name = repr(str(guest).removesuffix(".0"))
+        assert note.startswith(f"One user, {name} it seems, has 75 of the 300 baskets.")
         assert f'where "{condition}"' in note
         without = fim.inspect(source, where=condition, **seen.options)
         assert (without.baskets, seen.baskets) == (225, 300)
         assert not any(note.startswith("One user") for note in without.notes)
+
+
+def test_few_users_who_buy_alike_are_not_pointed_out() -> None:
+    frame = orders(lambda n: 1000 + n % 25)
+    assert not any(note.startswith("One user") for note in fim.inspect(frame).notes)
+
+
+def test_a_user_whom_a_condition_left_out_is_not_pointed_out() -> None:
+    frame = orders(lambda n: 0 if n % 2 else 1 if n % 4 else 1000 + n % 100)
+    seen = fim.inspect(frame, user="customer_id", where="customer_id <> 0")
+    assert seen.baskets == 150
+    assert not any(note.startswith("One user") for note in seen.notes)
 
 
 def test_an_id_of_a_basket_with_several_users_is_pointed_out() -> None:
@@ -336,6 +351,9 @@ def test_ids_of_baskets_that_begin_anew_are_pointed_out() -> None:
     frame["receipt"] = frame.index // 2
     frame["date"] += [" 10:00", " 10:01"] * 300
     assert not any("come again" in note for note in fim.inspect(frame).notes)
+    for times in (["9:59", "10:01"], ["1/3/26 9:59", "1/3/26 10:01"], [1772323200, 1772323237]):
+        frame["date"] = times * 300
+        assert not any("come again" in note for note in fim.inspect(frame).notes)
 
 
 def test_a_total_in_a_one_hot_table_is_pointed_out(tmp_path: Path) -> None:
@@ -357,3 +375,9 @@ def test_a_misspelt_column_is_told_with_the_names_that_there_are(tmp_path: Path)
         fim.inspect(path, basket="7", item="2", header=False)
     with pytest.raises(fim.DataError, match=r"turn off header$"):
         fim.mine(path, basket="Order_ID", item="itemDescription")
+
+
+def test_a_long_first_line_is_shown_in_short(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("order," + "x" * 100_000 + "\n1,2\n")
+    with pytest.raises(fim.DataError, match=r"is 'order', 'x{58}…'$"):
+        fim.inspect(tmp_path / "a.csv", basket="Order", item="product")

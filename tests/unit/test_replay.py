@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fim_private.auditing.replay import Recorder, audit, audit_chances
@@ -20,6 +21,15 @@ class Unequal:
         raise ValueError("The truth value is ambiguous.")
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class Untold(Unequal):
+    """As a data frame of polars is."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("The truth value is ambiguous.")
+
+    __hash__ = None
 
 
 Mechanism = Callable[[Any, Recorder], object]
@@ -127,7 +137,17 @@ def test_equal_results_that_look_different_are_told_apart(outcomes: tuple[Any, A
 
 
 @pytest.mark.parametrize(
-    "result", [math.nan, {1, 2}, np.array([math.nan, 1]), np.array(["a"]), None]
+    "result",
+    [
+        math.nan,
+        {1, 2},
+        np.array([math.nan, 1]),
+        np.array(["a"]),
+        None,
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+    ],
 )
 def test_a_result_is_like_itself(result: Any) -> None:
     def constant(values: Any, noise: Recorder) -> object:
@@ -207,6 +227,10 @@ def test_an_outcome_that_one_input_alone_has_is_found() -> None:
         (
             lambda: audit(lambda values, noise: Unequal(), ONE_MORE, epsilon=1),
             "a result of the type Unequal cannot be compared: return numbers",
+        ),
+        (
+            lambda: audit(lambda values, noise: Untold(), ONE_MORE, epsilon=1),
+            "a result of the type Untold cannot be compared: return numbers",
         ),
     ],
 )

@@ -29,6 +29,7 @@ contribution_bounds  Where long baskets, users of many baskets and units of many
 memory               How much memory a read may take, and how much is worked on at a time.
 inspection           What would be read of a source, and how, for the eyes of whoever has it; which
                      columns hold times.
+misreadings          What is easily misread in purchases, in notes for the same eyes.
 """
 
 from fim_private.reading.purchases import read_catalogue, read_transactions

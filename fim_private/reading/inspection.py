@@ -5,11 +5,7 @@ Where no options say how to read a source, names of columns suggest it, and it s
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-import unicodedata
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -38,9 +34,16 @@ from fim_private.reading import columns, frames
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import File, file_errors
-from fim_private.reading.labels import Item, as_printed, as_texts, folded
+from fim_private.reading.labels import Item, as_texts
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import LONG_ROWS, MemoryLimit, limit_memory
+from fim_private.reading.misreadings import (
+    FIRST_BATCHES,
+    named_together,
+    notes_of_items,
+    notes_of_rows,
+    while_readable,
+)
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.purchases import read_parts
@@ -50,20 +53,12 @@ from fim_private.reading.text import damage_of, text_table
 from fim_private.reading.times import TimeFormat, moment_of, usual_formats_of
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import Int64, is_missing
-from fim_private.reading.where import column_text, columns_of, compares_times, where_of
+from fim_private.reading.where import columns_of, compares_times, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
-# Of so many users none has one in so many baskets, usually, nor so many times the average.
-_MANY_USERS, _LARGE_SHARE, _TIMES_AVERAGE = 20, 20, 5
-_DAY_CHARACTERS, _COMPACT_DAY = 10, 8  # of 2026-01-31 14:30 and 31.01.2026 14:30; of 20260131
-_FIRST_BATCHES = 8  # so many are enough to see which rows of an order name its customer
-# What a second look at a source, for examples, may raise.
-_while_readable = suppress(
-    FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error
-)
 _NO_TABLE = ("lines", "fimi", "spmf")
 _EMPTY = ArrowSource("", pa.schema([]), lambda _: [])
 
@@ -187,7 +182,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
         if _COLUMNS.isdisjoint(attempt.named):
             seen = seen.with_customers()
         notes: list[str] = []
-        with _while_readable:
+        with while_readable:
             notes += seen.notes_of_first_rows()
         if notes and "user" not in attempt.named:
             # To leave out the rows without a customer would leave out most of each order.
@@ -287,7 +282,7 @@ class _Attempt:
 
     def times(self) -> Iterator[DateColumn]:
         """Yield the columns of times of the table, by their types or by their first values."""
-        with _while_readable:
+        with while_readable:
             table = self.table
             names = list(dict.fromkeys(table.schema.names))
             first_values = dict(zip(names, next(table.values(names, SAMPLE), []), strict=False))
@@ -367,7 +362,7 @@ class _Attempt:
     def damage(self) -> str:
         """Return what an error says of the damaged line of a text with columns."""
         damage = None
-        with _while_readable:
+        with while_readable:
             if self.source.can_be_read_again and not isinstance(self.source, InMemory):
                 file = named_source(self.source, self.reading)
                 if isinstance(file, File):
@@ -392,15 +387,6 @@ class _Attempt:
 
 
 # -------------------- what is shown
-
-_CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
-_NUMBERED = r"^\s*[0-9]+\s*$"
-# As a spreadsheet writes a long number: 4,00638E+12.
-_WITH_EXPONENT = r"^\s*[0-9][.,]?[0-9]*[Ee]\+[0-9]+\s*$"
-_WHOLE_FLOATS = 2.0**53  # not every whole number above it is a float
-_NUMBER = r"-?[0-9]+(\.[0-9]+)?"  # as a condition has it
-_CLOCK = r"[T ]*[0-9]{1,2}:"  # where the time of day begins
-_BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
 @dataclass(frozen=True)
@@ -469,14 +455,7 @@ class _Seen:
         dates = (str(column) for column in self.attempt.times() if column.name != time)
         notes = [*self.notes(guessed), *self.numbered_rows(table)]
         notes += [*islice(dates, _EXAMPLES), *of_rows]
-        with _while_readable:
-            notes += self.cancellations(table)
-        with _while_readable:
-            notes += self.notes_of_users(table)
-        with _while_readable:
-            notes += self.rounded_numbers(table)
-        with _while_readable:
-            notes += self.ids_of_several_days(table)
+        notes += notes_of_rows(data, self.read_as, table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
@@ -514,7 +493,7 @@ class _Seen:
         table = self.table
         rows: deque[Sequence[str]] = deque(maxlen=_LAST)
         if table.holds_texts:
-            with _while_readable:
+            with while_readable:
                 for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
                     ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
                     rows.extend(zip(*ends, strict=True))
@@ -528,7 +507,7 @@ class _Seen:
         roles = self.roles(table)
         listed = table.columns()[:_LISTED_COLUMNS]
         examples: defaultdict[str, Sequence[str]] = defaultdict(tuple)
-        with _while_readable:
+        with while_readable:
             names = [column.name for column in listed]
             for name, array in zip(names, next(table.values(names, 100), []), strict=False):
                 cells = filterfalse(is_missing, array[:100].to_pylist())
@@ -588,7 +567,7 @@ class _Seen:
             return
         of_users: set[str] = set()
         of_nobody: list[str] = []
-        for users, baskets in islice(table.values([user, basket]), _FIRST_BATCHES):
+        for users, baskets in islice(table.values([user, basket]), FIRST_BATCHES):
             names_user, ids = as_texts(users).is_valid(), as_texts(baskets)
             of_users.update(ids.filter(names_user).to_pylist())
             of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
@@ -603,106 +582,6 @@ class _Seen:
             f"t.groupby({basket!r})[{user!r}].transform('first')) and name it as "
             f"{parameter('user')}. Until then {until_then}."
         )
-
-    def cancellations(self, table: ArrowSource) -> Iterator[str]:
-        """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
-        read_as = self.read_as
-        if read_as.form != "long" or read_as.where is not None:
-            return
-        basket = read_as.basket
-        quantity = next(filter(columns.suggests_quantity, read_as.unread), None)
-        names = [name for name in (quantity, basket) if name is not None]
-        negative = cancelled = numbered = 0
-        for arrays in table.values(names):
-            texts = dict(zip(names, map(as_texts, arrays), strict=True))
-            if quantity is not None:
-                negative += _number_fitting(_BELOW_ZERO, texts[quantity])
-            if basket is not None:
-                cancelled += _number_fitting(_CANCELLED, texts[basket])
-                numbered += _number_fitting(_NUMBERED, texts[basket])
-        if quantity is not None and negative:
-            yield _note_of_returns(negative, f"a negative {quantity!r}", quantity, "> 0")
-        if basket is not None and 0 < cancelled < numbered:  # else they are all called so
-            have = f"a {basket!r} that begins with C"
-            yield _note_of_returns(cancelled, have, basket, "not like 'C%'")
-
-    def ids_of_several_days(self, table: ArrowSource) -> Iterator[str]:
-        """Yield a note if most ids of baskets come again on another day. The first rows are enough.
-
-        Where users are read, the rows of an id are of one user.
-        """
-        basket, unread = self.read_as.basket, self.read_as.unread
-        dates = [*filter(columns.suggests_date, unread)]
-        if basket is None or not dates or self.read_as.user is not None:
-            return
-        if basket not in table.schema.names or columns.suggests_user(basket):
-            return
-        days_of: defaultdict[str, set[str]] = defaultdict(set)
-        for ids, days in islice(table.values([basket, dates[0]]), _FIRST_BATCHES):
-            for number, text in zip(
-                as_texts(ids).to_pylist(), as_texts(days).to_pylist(), strict=True
-            ):
-                if number is not None and text is not None:
-                    days_of[number].add(_day(text.strip()))
-        several = sum(len(days) > 1 for days in days_of.values())
-        if 2 * several > len(days_of):
-            yield (
-                f"Most ids in {basket!r} come again on other days ({dates[0]!r}). If they begin "
-                f"anew each day, {_named_together(basket, dates[0])} would make a basket of each. "
-                f"If they do so in each store, name its column, too."
-            )
-
-    def rounded_numbers(self, table: ArrowSource) -> Iterator[str]:
-        """Yield a note on each column of ids or items with numbers that were rounded before."""
-        read_as = self.read_as
-        if read_as.form != "long":
-            return
-        names = [*read_as.baskets, *filter(None, [read_as.user]), *read_as.items]
-        rounded: dict[str, str | None] = dict.fromkeys(
-            name for name in names if name in table.schema.names
-        )
-        if not rounded:
-            return
-        for arrays in table.values([*rounded]):  # once for all: to read a text takes long
-            for name, array in zip(rounded, arrays, strict=True):
-                rounded[name] = rounded[name] or _rounded_number(array)
-        for name, number in rounded.items():
-            if number is not None:
-                yield (
-                    f"Column {name!r} has numbers that were rounded before, such as {number!r}: "
-                    f"different ones may have become the same. Export the column as text, or read "
-                    f"it so (in pandas: dtype=str)."
-                )
-
-    def notes_of_users(self, table: ArrowSource) -> Iterator[str]:
-        """Yield notes if one user has many of the baskets, and if ids of baskets have several."""
-        user, basket, offsets = self.read_as.user, self.read_as.basket, self.data.unit_offsets
-        if user is None or offsets is None or self.data.units < _MANY_USERS:
-            return
-        if user not in table.schema.names:  # a stream, which is not read twice
-            return
-        largest, baskets = int(np.diff(offsets).max()), self.data.baskets
-        is_large = largest >= baskets * max(1 / _LARGE_SHARE, _TIMES_AVERAGE / self.data.units)
-        # A condition may have left out the most frequent one already.
-        if is_large and self.read_as.where is None:
-            name, literal = _most_frequent(as_printed(array) for [array] in table.values([user]))
-            without = json.dumps(f"{column_text(user)} <> {literal}", ensure_ascii=False)
-            yield (
-                f"One user, {name!r} it seems, has {largest:,} of the {baskets:,} baskets. If that "
-                f"stands for customers who are not known, {parameter('where')} {without} leaves "
-                f"them out."
-            )
-        if basket is None:
-            return
-        ids = pa.concat_arrays([as_printed(array).unique() for [array] in table.values([basket])])
-        number = len(ids.drop_null().unique())
-        # Where ids are days, or begin anew for each user, there are far fewer of them.
-        if number < baskets < 2 * number:
-            yield (
-                f"There are {baskets:,} baskets, and {number:,} different ids in "
-                f"{basket!r}: rows of one id with several users are a basket of each. Look "
-                f"whether {user!r} is always written in the same way."
-            )
 
     def notes(self, guessed: Sequence[str]) -> Iterator[str]:
         """Yield what the owner of the data should know before mining them."""
@@ -733,7 +612,7 @@ class _Seen:
             yield "There are no items in it."
         days = [*filter(columns.suggests_date, read_as.unread)]
         if basket is not None and columns.suggests_user(basket) and days:
-            named = _named_together(basket, days[0])
+            named = named_together(basket, days[0])
             yield (
                 f"All that a customer ever bought is one basket: {named} would make one of each "
                 f"day."
@@ -741,24 +620,7 @@ class _Seen:
         if read_as.form == "one-hot":
             yield "Where a cell is a quantity, each above 0 counts as 1."
         items = data.vocabulary.strings.to_pylist()
-        yield from _notes_of_look(items)
-        if not data.reading.fold_case:
-            yield from _notes_of_capitals(items)
-
-
-def _number_fitting(pattern: str, texts: pa.Array) -> int:
-    return int(pc.match_substring_regex(texts, pattern).true_count)
-
-
-def _note_of_returns(rows: int, have: str, column: str, condition: str) -> str:
-    """Return a note on rows of returned goods, and the condition that leaves them out."""
-    rows_have = "1 row has" if rows == 1 else f"{rows:,} rows have"
-    # Quoted so, it is a word for a shell and a text for Python.
-    where = json.dumps(f"{column_text(column)} {condition}", ensure_ascii=False)
-    return (
-        f"{rows_have} {have}, as returns and cancellations have. They count as purchases: "
-        f"{parameter('where')} {where} leaves them out."
-    )
+        yield from notes_of_items(items, fold_case=data.reading.fold_case)
 
 
 def _as_text(value: object) -> str:
@@ -784,82 +646,6 @@ def _summary(lengths: Int64) -> dict[str, float]:
     }
 
 
-def _rounded_number(array: pa.Array) -> str | None:
-    """Return the first number with an exponent, or the first float above 2^53; None if none."""
-    if pa.types.is_integer(array.type):
-        return None
-    if pa.types.is_floating(array.type):
-        rounded = array.filter(pc.greater_equal(pc.abs(array), _WHOLE_FLOATS))
-    else:
-        texts = as_texts(array)
-        rounded = texts.filter(pc.match_substring_regex(texts, _WITH_EXPONENT))
-    return str(as_printed(rounded)[0]) if len(rounded) else None
-
-
-def _day(text: str) -> str:
-    """Return the day in the text of a time; an empty text if it has none."""
-    if text.isdecimal() and len(text) > _COMPACT_DAY:  # seconds since 1970
-        return ""
-    return re.split(_CLOCK, text, maxsplit=1)[0][:_DAY_CHARACTERS]
-
-
-def _most_frequent(arrays: Iterable[pa.Array]) -> tuple[str, str]:
-    """Return the text that the most rows have, and the same as a literal of a condition."""
-    rows: Counter[str | None] = Counter()
-    for array in arrays:
-        for counted in pc.value_counts(array.drop_null()).to_pylist():
-            rows[counted["values"]] += counted["counts"]
-    [(text, _)] = rows.most_common(1)
-    name = str(text)
-    if all(re.fullmatch(_NUMBER, str(other)) for other in rows):
-        return name, name
-    return name, "'" + name.replace("'", "''") + "'"
-
-
-def _look(item: str) -> str:
-    """Return an item in Unicode's composed form, without characters that nobody sees."""
-    if item.isascii():
-        return item
-    composed = unicodedata.normalize("NFC", item)
-    return "".join(character for character in composed if unicodedata.category(character) != "Cf")
-
-
-def _notes_of_look(items: Sequence[str]) -> Iterator[str]:
-    """Yield a note if items that differ look the same."""
-    spellings: defaultdict[str, list[str]] = defaultdict(list)
-    for item in items:
-        spellings[_look(item)].append(item)
-    twins = [texts for texts in spellings.values() if len(texts) > 1]
-    if not twins:
-        return
-    first, second = sorted(twins[0])[:2]
-    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
-    yield (
-        f"{number} written in several ways that look the same, such as {first!a} and "
-        f"{second!a}. They count as different items: write each in one way first."
-    )
-
-
-def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:
-    """Yield a note if items differ by capital letters alone."""
-    spellings: defaultdict[str | None, list[str]] = defaultdict(list)
-    for item in items:
-        spellings[folded(item)].append(item)
-    twins = [texts for texts in spellings.values() if len(texts) > 1]
-    if not twins:
-        return
-    first, second = sorted(twins[0])[:2]
-    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
-    yield (
-        f"{number} written in several ways that differ by capital letters alone, such as "
-        f"{first!r} and {second!r}: {parameter('fold_case')} takes them as one."
-    )
-
-
-def _named_together(*keys: str) -> str:
-    return " and ".join(f"{parameter('basket')} {name!r}" for name in keys)
-
-
 def _larger_baskets(read_as: ReadAs) -> str:
     if read_as.form != "long":
         name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
@@ -873,12 +659,12 @@ def _larger_baskets(read_as: ReadAs) -> str:
     if baskets:
         return (
             f"Name a column that is the same in all rows of a purchase: "
-            f"{_named_together(baskets[0])}, it seems."
+            f"{named_together(baskets[0])}, it seems."
         )
     if users and days:
-        return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
+        return f"Name a basket by its customer and its day: {named_together(users[0], days[0])}."
     if users:
-        return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
+        return f"Name the customer, for all that each ever bought: {named_together(users[0])}."
     return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase."
 
 

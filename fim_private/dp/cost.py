@@ -1,6 +1,7 @@
 """What a mechanism costs, as exact numbers, and how these are written.
 
-They are written exactly, or rounded to the safe side: what is spent up, and what is left down.
+They are written exactly, or rounded to the safe side: spending is rounded up, and what is left is
+rounded down.
 """
 
 from __future__ import annotations

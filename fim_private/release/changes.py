@@ -551,18 +551,10 @@ def check_has_shares(name: str, release: Release) -> None:
 
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    options, second_options = (
-        vars(release) | vars(release.scope) | {"per": release.scope.per_in_words}
-        for release in (first, second)
-    )
+    options, second_options = _options_of(first), _options_of(second)
     pairs = {name: (options[name], second_options[name]) for name in _KIND_OF_SHARES}
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
-    for option, name in (("catalogue_label", "label"), ("group", "group")):
-        named, second_named = (
-            getattr(release.scope.catalogue, name, None) for release in (first, second)
-        )
-        pairs[option] = named, second_named
     differences = [_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
     if not {*first.sizes} & {*second.sizes}:
         differences.append(f"their itemsets have {first.size} and {second.size} items")
@@ -574,8 +566,20 @@ def check_alike(first: Release, second: Release) -> None:
 _KIND_OF_SHARES = (
     *("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets", "item", "basket"),
     *("split", "fold_case", "with_items", "exclude", "min_basket", "time", "time_format", "per"),
-    *("missing_time", "together"),
+    *("missing_time", "together", "catalogue_label", "group"),
 )
+
+
+def _options_of(release: Release) -> dict[str, object]:
+    """Return the options that a release was made with, by name, and what else it has."""
+    listed = release.scope.catalogue or Listed()
+    of_list = {"catalogue_label": listed.label, "group": listed.group}
+    return {
+        **vars(release),
+        **vars(release.scope),
+        **of_list,
+        "per": release.scope.per_in_words,
+    }
 
 
 def _difference(name: str, first: object, second: object) -> str:
@@ -669,8 +673,8 @@ def _last_by_size(release: Release, other: Release, sizes: Collection[int]) -> d
     """
     if not _looked_for_all(release, other):
         return {}
-    last = {size: _last_in(release, size) for size in sizes}
-    return {size: found for size, found in last.items() if found is not None}
+    last_by_size = {size: _last_in(release, size) for size in sizes}
+    return {size: last for size, last in last_by_size.items() if last is not None}
 
 
 def _looked_for_all(release: Release, other: Release) -> bool:

@@ -146,7 +146,7 @@ def test_equal_results_that_look_different_are_told_apart(outcomes: tuple[Any, A
         None,
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
     ],
 )
 def test_a_result_is_like_itself(result: Any) -> None:

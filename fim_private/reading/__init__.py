@@ -14,8 +14,10 @@ values               Arrow to numpy, and what stands for no value, or for true a
 labels               Item labels to codes, and the vocabulary.
 locations            Where purchases are: a path, an address, a database, or an object in memory.
 files                Paths, addresses, patterns and standard input, to files; their errors.
-text                 Text: FIMI, SPMF, CSV, and JSON Lines.
-other_readings       What else a text may be; titles above tables; cells with lists of items.
+text                 Text: FIMI, SPMF, and CSV.
+json_lines           JSON Lines.
+lists_in_cells       Lists of items in a cell or a line: how they are cut, and what seems to be one.
+other_readings       What else a text, or a list of rows, may be; titles above tables.
 record_batches       Anything that arrives as Arrow record batches.
 sources              What a path or an address stands for: Parquet, Arrow, Excel, several files as
                      one table.

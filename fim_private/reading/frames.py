@@ -27,8 +27,8 @@ from fim_private.reading.columns import Scan
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
 from fim_private.reading.locations import InMemory
-from fim_private.reading.options import InputForm, Reading
-from fim_private.reading.other_readings import SAMPLE, refuse_rows_of_a_table
+from fim_private.reading.options import SAMPLE, InputForm, Reading
+from fim_private.reading.other_readings import refuse_rows_of_a_table
 from fim_private.reading.record_batches import (
     OF_ARRAY,
     ArrowSource,

@@ -44,8 +44,7 @@ from fim_private.reading.misreadings import (
     notes_of_rows,
     while_readable,
 )
-from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
-from fim_private.reading.other_readings import SAMPLE
+from fim_private.reading.options import SAMPLE, USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source

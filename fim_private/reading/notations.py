@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles
+from fim_private.reading.lists_in_cells import FirstTexts, Texts
 from fim_private.reading.options import Times
-from fim_private.reading.other_readings import FirstTexts, Texts
 from fim_private.reading.times import TimeFormat, is_written_as_iso, moment_of, seems_a_time
 from fim_private.reading.where import (
     ColumnTest,

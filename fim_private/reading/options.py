@@ -56,6 +56,7 @@ class MissingUser(StrEnum):
     OWN_UNIT = "own-unit"
 
 
+SAMPLE = 200  # so many lines, or cells, are looked at before reading
 # What separates fields, in the order in which they are tried; and names for what is hard to type.
 DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}

@@ -1,41 +1,33 @@
-"""Refusals of texts, and of columns of items, that could as well be read in another way.
+"""Refusals of texts, and of rows in a list, that could as well be read in another way.
 
-Only a line or a cell itself may decide which baskets it makes, so nothing here decides how a text
-is read. By its first lines, or cells, a text is refused, and the refusal names the option that
-decides.
+Only a line itself may decide which baskets it makes, so nothing here decides how a text is read. By
+its first lines a text is refused, and the refusal names the option that decides.
 """
 
 import csv
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
-
-import numpy as np
-import pyarrow as pa
+from typing import TypeVar
 
 from fim_private.errors import DataError, parameter
 from fim_private.options.declaration import OptionValues
 from fim_private.reading import columns, values
-from fim_private.reading.labels import as_texts
-from fim_private.reading.options import DELIMITERS, Dialect, InputForm
-from fim_private.reading.values import (
-    arrow_of,
-    arrow_strings,
-    decoded,
-    is_missing,
-    is_string_type,
-    present,
-    value_type,
+from fim_private.reading.lists_in_cells import (
+    delimiter_in,
+    inside_of_list,
+    shown_delimiter,
+    spoken_delimiter,
 )
-from fim_private.reading.where import is_text
+from fim_private.reading.options import DELIMITERS, Dialect, InputForm
+from fim_private.reading.values import is_missing
 
+_Cell = TypeVar("_Cell")
 Cells = Sequence[Sequence[str]]  # of a table, row by row or column by column
-Texts = Mapping[str, Sequence[str]]  # the first texts of columns
 
-SAMPLE = 200  # so many lines, or cells, are looked at
-_CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line
+_CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line is looked at
 LOOKED_AT = 20  # so many rows are looked at for a title
 _FEW, _SEVERAL, _SOME = 2, 3, 10
 _RARE = 20  # of so many lines one may have what its form hardly has
@@ -144,14 +136,6 @@ def refuse_other_readings(
         check(sample)
 
 
-def _shown(delimiter: str) -> str:
-    return "tab" if delimiter == "\t" else repr(delimiter)
-
-
-def _spoken(delimiter: str) -> str:
-    return "tab" if delimiter == "\t" else delimiter
-
-
 # -------------------- texts that are refused for their look alone
 
 # What Orange has in the second line of a .tab for each column, its type; and in the third.
@@ -232,7 +216,7 @@ def _has_spaced_quotes(sample: _Sample) -> bool:
     """Tell whether a text that is to be cut elsewhere has items in double quotes between spaces."""
     unquoted = [re.sub(_SPACED_QUOTES, "", line) for line in sample.lines]
     has_several = any(len(re.findall(_SPACED_QUOTES, line)) > 1 for line in sample.lines)
-    is_cut = _delimiter_in(unquoted) is not None or any('"' in line for line in unquoted)
+    is_cut = delimiter_in(unquoted) is not None or any('"' in line for line in unquoted)
     return has_several and not is_cut and not sample.is_spaced and sample.dialect.delimiter is None
 
 
@@ -293,8 +277,8 @@ def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[Optio
     is_told = is_headed or delimiter == sample.delimiter
     also_say, options = "", OptionValues()
     if sample.dialect.delimiter is None and (delimiter == " " or not is_told):
-        also_say = f", {parameter('delimiter')} {_shown(delimiter)}"
-        options["delimiter"] = _spoken(delimiter)
+        also_say = f", {parameter('delimiter')} {shown_delimiter(delimiter)}"
+        options["delimiter"] = spoken_delimiter(delimiter)
     if not is_headed and sample.dialect.header is None:
         also_say += f", and turn off {parameter('header')}"
         options["header"] = False
@@ -327,43 +311,17 @@ def _title(sample: _Sample) -> None:
 def _lists_in_lines(sample: _Sample) -> None:
     """Lines that are lists of items as a cell of a table holds them: in quotes, or in brackets."""
     plain = [line for line in sample.lines if inside_of_list(line) is None]
-    cut = [line for line in plain if _delimiter_in([line])]
-    split = _delimiter_in([*filter(None, map(inside_of_list, sample.lines))])
+    cut = [line for line in plain if delimiter_in([line])]
+    split = delimiter_in([*filter(None, map(inside_of_list, sample.lines))])
     is_most = 2 * len(plain) <= len(sample.lines) + 1
     if split is None or not is_most or _RARE * len(cut) > len(sample.lines):
         return
     raise sample.refusal(
         f"has lines that are lists of items, in quotes or brackets: say {parameter('split')} "
-        f"{_shown(split)} (and {parameter('header')} if the first line names them), or "
+        f"{shown_delimiter(split)} (and {parameter('header')} if the first line names them), or "
         f"{sample.as_lines} if that is part of the items",
-        {"split": _spoken(split)},
+        {"split": spoken_delimiter(split)},
     )
-
-
-def _delimiter_in(texts: Sequence[str]) -> str | None:
-    """Return the first of the usual delimiters that any of the texts has; else None."""
-    joined = "".join(texts)
-    return next((delimiter for delimiter in DELIMITERS if delimiter in joined), None)
-
-
-def inside_of_list(line: str) -> str | None:
-    """Return what is inside a line that is one list, in double quotes or brackets; else None.
-
-    >>> inside_of_list('"tea,milk"'), inside_of_list('{tea,milk}'), inside_of_list('"tea","milk"')
-    ('tea,milk', 'tea,milk', None)
-    """
-    inside = line.strip()
-    quoted = re.fullmatch(r'"((?:[^"]|"")*)"', inside)
-    if quoted is not None:
-        inside = quoted[1].replace('""', '"').strip()
-    if _is_in_brackets(inside):
-        return inside[1:-1]
-    return None if quoted is None else inside
-
-
-def items_of_line(line: str, split: str) -> list[str]:
-    """Return the items of a line that is a list, perhaps in quotes or brackets."""
-    return items_of_cell(inside_of_list(line) or line, split)
 
 
 def _other_delimiter(sample: _Sample) -> None:
@@ -379,12 +337,12 @@ def _other_delimiter(sample: _Sample) -> None:
         usual = "white space" if sample.is_spaced else repr(sample.delimiter)
         options = None
         if 2 * sum(delimiter in line for line in unquoted) >= len(unquoted):
-            options = {"delimiter": _spoken(delimiter)}
+            options = {"delimiter": spoken_delimiter(delimiter)}
         # Otherwise only the data's owner knows what these few lines are.
         raise sample.refusal(
             f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
-            f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per "
-            f"item name {parameter('basket')} and {parameter('item')}",
+            f"{shown_delimiter(delimiter)}, or {sample.as_lines} if that is part of items. For one "
+            f"row per item name {parameter('basket')} and {parameter('item')}",
             options,
         )
 
@@ -415,23 +373,30 @@ def _cuts(delimiter: str, line: str) -> bool:
 
 
 def refuse_rows_of_a_table(baskets: Sequence[object]) -> None:
-    """Raise DataError if the first baskets of an iterable seem to be rows of a table: an id each.
+    """Raise DataError if the first baskets of an iterable seem to be rows of a table.
 
-    The cells of a row have an order, so a set is none.
+    Then one column has ids and another has none, or columns differ in type. The cells of a row have
+    an order, so a set is none; and items such as age=23 are no cells.
     """
-    rows = [
-        [str(item).strip() for item in basket[:_FIELDS]]
-        for basket in baskets
-        if isinstance(basket, list | tuple)
-    ]
+    rows = [basket[:_FIELDS] for basket in baskets if isinstance(basket, list | tuple)]
+    cells = [[str(cell).strip() for cell in row] for row in rows]
     # Rows of a table hardly come again.
-    is_varied = 10 * len({*map(tuple, rows)}) >= 9 * len(baskets)
-    if len(baskets) >= _SOME and is_varied and _has_ids(_columns(rows)):
+    is_varied = 10 * len({*map(tuple, cells)}) >= 9 * len(baskets)
+    is_named = all("=" in cell for cell in chain.from_iterable(cells))
+    if len(baskets) < _SOME or not is_varied or is_named:
+        return
+    if _has_ids(_columns(cells)) or _differ_in_type(_columns(rows)):
         raise DataError(
             f"the iterable looks like rows of a table, not like baskets: give a frame, such as "
-            f"pandas.DataFrame(rows), with {parameter('basket')} and {parameter('item')}; or make "
-            f"each basket a set"
+            f"pandas.DataFrame(rows, columns=[...]), with {parameter('basket')} and "
+            f"{parameter('item')}; or make each basket a set"
         )
+
+
+def _differ_in_type(by_column: Sequence[Sequence[object]]) -> bool:
+    """Tell whether each column has values of one type, and not all have the same."""
+    types = [{*map(type, column)} for column in by_column]
+    return all(len(kinds) == 1 for kinds in types) and len(set().union(*types)) > 1
 
 
 def _one_hot(sample: _Sample, delimiter: str | None = None) -> None:
@@ -572,7 +537,7 @@ def _is_above(first: Sequence[str], by_column: Cells) -> bool:
     return any(map(columns.suggests_a_column, first)) and not _come_again(first, by_column)
 
 
-def _columns(rows: Cells) -> Cells:
+def _columns(rows: Sequence[Sequence[_Cell]]) -> list[tuple[_Cell, ...]]:
     """Return the columns of rows that all have one length; none of others."""
     if len({*map(len, rows)}) != 1:
         return []
@@ -694,116 +659,3 @@ def refuse_title(
             f"{source} seems to have a title above its table: say {parameter('skip_rows')} "
             f"{above} to leave out what stands above the names of the columns"
         )
-
-
-# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too. So
-# the first cells are looked at, and refused if they may be both. How a cell is cut follows from it
-# alone.
-
-
-def _is_in_brackets(cell: str) -> bool:
-    return cell[:1] + cell[-1:] in ("[]", "()", "{}")
-
-
-def split_cells(cells: pa.Array, split: str) -> pa.Array:
-    """Return the items of each cell, (n,) Arrow texts, as (n,) Arrow lists; null for null.
-
-    Cells are cut at a character; a space means any white space. Brackets around a cell, and quotes
-    around an item, are taken off. Text in quotes is not cut.
-    """
-    encoded = cells.dictionary_encode()
-    texts = as_texts(encoded.dictionary).fill_null("").to_pylist()
-    items = [items_of_cell(text, split) for text in texts]
-    ends = np.cumsum([0, *map(len, items)], dtype=np.int32)
-    lists = pa.ListArray.from_arrays(arrow_of(ends), arrow_strings([*chain.from_iterable(items)]))
-    return lists.take(encoded.indices)
-
-
-def items_of_cell(cell: str, split: str) -> list[str]:
-    """Return the items of one cell; see `split_cells`."""
-    bare = cell.strip()
-    if _is_in_brackets(bare):
-        bare = bare[1:-1]
-    at, plain = re.escape(split), f"[^{re.escape(split)}]*"
-    if split == " ":
-        at, plain = r"\s+", r"\S*"
-    field = rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)"""
-    items = ["".join(groups).strip() for groups in re.findall(field, bare)]
-    return list(filter(None, items))
-
-
-@dataclass
-class FirstTexts:
-    """Looks at the first texts of some columns, which are checked when there are enough of them.
-
-    Attributes:
-        texts: Those that were seen, by column, without those that stand for no value.
-        check: Raises DataError for texts that are written otherwise than they are read.
-        is_text: Tells whether a type is looked at.
-        is_done: Whether enough was seen, and checked.
-    """
-
-    texts: Mapping[str, list[str]]
-    check: Callable[[Texts], None]
-    is_text: Callable[[pa.DataType], bool] = is_text
-    is_done: bool = False
-
-    def see(self, batch: pa.RecordBatch) -> None:
-        """Look at more rows, whose columns may have any type. Raises DataError."""
-        if self.is_done:
-            return
-        for name, texts in self.texts.items():
-            column = batch.column(name)
-            if isinstance(column, pa.ExtensionArray):
-                column = column.storage
-            kind = value_type(column.type)
-            if self.is_text(kind) or pa.types.is_string_view(kind):
-                values = present(decoded(column).cast(pa.large_string())).drop_null()
-                texts += values[: SAMPLE - len(texts)].to_pylist()
-        if all(len(texts) >= SAMPLE for texts in self.texts.values()):
-            self.done()
-
-    def done(self) -> None:
-        """Check the texts that were seen. Raises DataError."""
-        self.is_done = True
-        self.check(self.texts)
-
-
-def cells_to_check(roles: columns.Roles) -> FirstTexts:
-    """Return what looks at the cells of a column of items: they must not seem to be lists.
-
-    Its errors have options with a split.
-    """
-
-    def check(texts: Texts) -> None:
-        split = _seeming_split([*chain.from_iterable(texts.values())])
-        if split is not None:
-            raise DataError(
-                f"{roles.items_name} looks as if its cells were lists of items: say "
-                f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
-                "each cell is one item",
-                options={"split": _spoken(split)},
-            )
-
-    looked_at = [name for name in roles.values if roles.may_hold_lists]
-    return FirstTexts({name: [] for name in looked_at}, check, is_string_type)
-
-
-def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return the character at which bare cells seem to be cut; None if they are no lists."""
-    bracketed = [*filter(_is_in_brackets, cells)]
-    if cells and 2 * len(bracketed) >= len(cells):
-        return _delimiter_in(bracketed) or ","
-    return next((delimiter for delimiter in DELIMITERS if _seems_to_split(delimiter, cells)), None)
-
-
-def _seems_to_split(delimiter: str, cells: Sequence[str]) -> bool:
-    """Tell whether half of the cells have a delimiter, or some have it between known items."""
-    alone = {*cells}
-    items_of = [items_of_cell(cell, delimiter) for cell in cells]
-    lists = [items for items in items_of if len(items) > 1]
-    # One cell may have it, if it has it once: "eggs, large".
-    if len({*map(tuple, lists)}) < _FEW and all(len(items) <= _FEW for items in lists):
-        return False
-    known = sum(alone.issuperset(items) for items in lists)
-    return 2 * len(lists) >= len(cells) or 2 * known >= len(lists)

@@ -25,10 +25,10 @@ from fim_private.reading.columns import (
     suggests_row_number,
 )
 from fim_private.reading.labels import Labels, as_printed, is_list_type, is_text_type
+from fim_private.reading.lists_in_cells import cells_to_check, split_cells
 from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import texts_to_check
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
-from fim_private.reading.other_readings import cells_to_check, split_cells
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,

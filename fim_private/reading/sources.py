@@ -22,12 +22,13 @@ from fim_private.reading import memory
 from fim_private.reading.columns import Scan
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import File, empty, file_errors, files_of, open_file
+from fim_private.reading.json_lines import json_source, with_lines_of_json
 from fim_private.reading.locations import Database, FileLocation, LocalPath
 from fim_private.reading.notations import refuse_other_notations
-from fim_private.reading.options import InputForm, Reading
-from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
+from fim_private.reading.options import SAMPLE, InputForm, Reading
+from fim_private.reading.other_readings import LOOKED_AT, options_of_rows, refuse_title
 from fim_private.reading.record_batches import ArrowSource, common_type, plain
-from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
+from fim_private.reading.text import form_of, text_table
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, present, shown_type
 from fim_private.reading.where import bounds_of, columns_of, may_pass
 

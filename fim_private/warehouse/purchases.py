@@ -21,8 +21,7 @@ from fim_private.periods import is_of_weeks
 from fim_private.reading.columns import ReadAs, Roles
 from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.notations import Notation, other_format, other_notation
-from fim_private.reading.options import InputForm, MissingUser, Reading, Times
-from fim_private.reading.other_readings import SAMPLE
+from fim_private.reading.options import SAMPLE, InputForm, MissingUser, Reading, Times
 from fim_private.reading.record_batches import ArrowSource, joint_items, without_time, without_user
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import arrow_of

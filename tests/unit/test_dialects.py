@@ -20,7 +20,7 @@ from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import text
 from fim_private.reading.files import file_errors
 from fim_private.reading.labels import Item
-from fim_private.reading.other_readings import items_of_cell, split_cells
+from fim_private.reading.lists_in_cells import items_of_cell, split_cells
 from fim_private.reading.purchases import read_catalogue, read_transactions
 
 

@@ -288,10 +288,14 @@ def test_columns_of_what_has_none_are_refused_with_what_to_do(tmp_path: Path) ->
 def test_rows_of_a_table_in_a_list_are_no_baskets() -> None:
     rows = [(1000 + n // 2, SECRET + "xy"[n % 2]) for n in range(20)]
     for source in (rows, [*map(list, rows)], iter(rows), [(f"A-{n}", item) for n, item in rows]):
-        refused(source, "looks like rows of a table", "pandas.DataFrame(rows)", "each basket a set")
+        refused(source, "looks like rows of a table", "pandas.DataFrame(rows", "each basket a set")
     assert len(baskets([*map(set, rows)])) == 20
     assert len(baskets(rows[:9])) == 9
     assert len(baskets([*rows, (1, 2, 3)])) == 21
+    # Both columns have digits here, but only one has numbers.
+    refused([(n, f"{SECRET}{n % 3}") for n in range(20)], "looks like rows of a table")
+    # Items that say what they are of: no cells.
+    assert len(baskets([[f"age={n}", "of=" + "xy"[n % 2]] for n in range(20)])) == 20
 
 
 # The catalogue

@@ -340,7 +340,7 @@ def _show_plan(data: str, typed: OptionValues) -> None:
             f"{parameter('format')} must be table or json for a dry run, not {typed['format']}"
         )
     request = _given(typed)
-    prepared = planned(data, **request)
+    prepared = planned(data, ledger=writing.ledger_of(typed), **request)
     cost, _ = prepared.spending.total
     warn(cautions_of_plan(cost, typed["units"]), stacklevel=1)
     statements = queries(data, **request) if prepared.sends_queries else []

@@ -209,15 +209,18 @@ def planned(data: object, **options: Unpack[AllMineOptions]) -> Prepared:
     """Return what `mine` would do: the plan, with its steps, their noise and their cost.
 
     It takes what `mine` takes. Nothing is read but lists of items, nothing is charged, and nothing
-    is released. With segments or periods the plan is that of each of them.
+    is released. With segments or periods the plan is that of each of them. Raises LedgerError if
+    the ledger would refuse the release now.
     """
-    options |= {"ledger": None, "dataset": None}
     if options.get("items_are_public"):
         raise ParameterError(
             f"leave out {parameter('items_are_public')}: it reads the purchases, and a plan does "
             f"not"
         )
-    return _prepared(data, options)
+    prepared = _prepared(data, options)
+    # It checks the charge, and returns what would make it.
+    prepared.run.pending_charge(prepared.spending, prepared.request.scope)
+    return prepared
 
 
 def queries(data: object, *, dialect: str | None = None, **options: Any) -> list[str]:

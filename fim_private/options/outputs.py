@@ -179,7 +179,8 @@ class RunOptions(TypedDict):
         bool,
         written(
             "Print the plan: each step with its noise and its cost; with --engine sql also the "
-            "queries. No purchases are read, nothing is charged, and nothing is released."
+            "queries. No purchases are read, nothing is charged, and nothing is released. It fails "
+            "if --ledger would refuse the release."
         ),
     ]
     fail_if_empty: Annotated[

@@ -418,6 +418,8 @@ def _plan_remarks(prepared: Prepared) -> Iterator[str]:
         f"A ledger that adds up zCDP is charged ρ = {least_in_words(zcdp.rho)}, "
         f"δ = {least_in_words(zcdp.delta)}{for_each}."
     )
+    if run.account is not None:
+        yield "The ledger allows it as it stands now."
     segments = run.reading.parts
     if segments is not None:
         yield (

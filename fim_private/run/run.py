@@ -222,14 +222,15 @@ class Run:
             self.warn([caution_of_chosen_units(self.unit)], stacklevel)
         with self.engine.opened(self.reading, scope, self.effort) as opened:
             first = opened[0]
-            # Checked again, with the unit that was read and with what others charged meanwhile.
-            charged = None if charge is None else charge(first.unit)
+            # Where warnings are errors, they come before anything is charged.
             if first.read_as is not None:
                 self.warn(first.read_as.cautions(), stacklevel)
             if promise.units_are_public:
                 units = [segment.source.units for segment in opened]
                 most_segments = first.scope.max_segments
                 self.warn(cautions_of_units(cost, units, most_segments, first.unit), stacklevel)
+            # Checked again, with the unit that was read and with what others charged meanwhile.
+            charged = None if charge is None else charge(first.unit)
             yield opened, charged
 
     def pending_charge(self, spending: Spending, scope: Scope) -> Callable[[str], Charged] | None:

@@ -49,7 +49,26 @@ def test_it_reads_no_purchases_and_charges_nothing(tmp_path: Path) -> None:
     text = dry_run("--ledger", str(ledger), "--dataset", "sales", data=str(tmp_path / "none.csv"))
     assert "No purchases were read, and nothing was charged" in text
     assert "At most 10 pairs come out, with noisy supports" in text
+    assert "The ledger allows it as it stands now" in text
     assert not fim.Ledger(ledger).entries
+
+
+def test_what_the_ledger_would_refuse_fails(tmp_path: Path) -> None:
+    ledger = tmp_path / "sales.ledger"
+    fim.Ledger.create(ledger, epsilon=1, delta=1e-5).close()
+    charged = ("--ledger", str(ledger), "--dataset", "sales")
+    with pytest.raises(fim.LedgerError, match="this would overspend"):
+        dry_run(*charged, "--epsilon", "2")
+    asked: dict[str, Any] = {"ledger": fim.Ledger(ledger), "dataset": "sales", "epsilon": 0.1}
+    with pytest.raises(fim.PrivacyWarning, match="'customer' looks like customers"):
+        fim.mine(SHOP, **asked)
+    assert not fim.Ledger(ledger).entries
+    with pytest.warns(fim.PrivacyWarning, match="looks like customers"):
+        fim.mine(SHOP, **asked)
+    assert "The ledger allows it" in dry_run(*charged, "--epsilon", "0.2")
+    with pytest.raises(fim.LedgerError, match="user"):
+        dry_run(*charged, "--epsilon", "0.1", "--user", "customer")
+    assert len(fim.Ledger(ledger).entries) == 1
 
 
 def test_segments_share_the_budget() -> None:

@@ -976,6 +976,13 @@ def test_that_test_catches_who_charges_late(
     assert not charges_first(monkeypatch, ledger)
 
 
+def test_where_warnings_are_errors_they_come_before_the_charge(ledger: fim.Ledger) -> None:
+    frame = pd.DataFrame({"customer": [1, 2], "basket": [1, 2], "item": ["tea", "milk"]})
+    with pytest.raises(fim.PrivacyWarning, match="'customer' looks like customers"):
+        fim.mine(frame, ledger=ledger, dataset="shop", basket="basket", item="item", size=1)
+    assert not ledger.entries
+
+
 def test_a_release_that_cannot_be_charged_is_not_made(
     ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
